@@ -1,0 +1,97 @@
+/* plan: what is true of a kernel on every device, and, bound to one launch's arrays, its numbers.
+ *
+ * clpi_plan is made once from verified IR: which axes run in order, how dims bind, which operands share storage, which
+ * header expressions change from program to program. clpi_bound is made for each launch: sizes, starts, which blocks are
+ * full. Backends read both and never look at how the user wrote them.                                                  */
+#ifndef CLPI_PLAN_H
+#define CLPI_PLAN_H
+
+#include "ir/ir.h"
+
+#define CLPI_MAX_AXES 32
+
+/* When a header value is known. */
+typedef enum clpi_when {
+    CLPI_WHEN_BUILD,       /* constants */
+    CLPI_WHEN_LAUNCH,      /* dims, scalars, sizes of the grid */
+    CLPI_WHEN_PROGRAM,     /* reads a program id, nothing prefetched */
+    CLPI_WHEN_DATA         /* reads prefetched data: known to the program only */
+} clpi_when;
+
+/* How a dim gets its size: size of the array dimension = mul * N + add. The first operand that shows it alone, else the
+ * first that shows it so; every other place it stands in is checked. operand -1: the caller must name it.             */
+typedef struct clpi_dim_bind { int operand, dim; int64_t mul, add; } clpi_dim_bind;
+
+typedef struct clpi_plan {
+    const clpi_ir *ir;
+    clpi_dim_bind *dims;          /* [ir->n_dims] */
+    int           *parallel;      /* the parallel axes, in order: programs that agree in these form one sequence */
+    int            n_parallel;
+    int           *arbitrary;     /* the others, in order: the loops of a sequence, outermost first */
+    int            n_arbitrary;
+    int           *storage;       /* [n_operands] the first operand whose storage this one shares by `alias` (itself if none) */
+    bool          *is_written;    /* [n_operands] the body stores to it or to what shares its storage */
+    clpi_when     *when;          /* [ir->n_header] of each header value */
+} clpi_plan;
+
+clp_status clpi_plan_new(const clpi_ir *ir, clpi_arena *arena, clpi_plan **out_plan);   /* INVALID: dims that cannot bind, too many axes */
+void       clpi_plan_print(const clpi_plan *plan, clpi_str *s);                         /* `clpallas emit --plan` */
+
+/* ---- Bound to one launch ---- */
+
+typedef struct clpi_bound_operand {
+    int64_t size[CLP_MAX_RANK];       /* of the array */
+    int64_t stride[CLP_MAX_RANK];     /* elements */
+    int64_t offset;                   /* elements, of element 0 from the start of the memory */
+    bool    all_full;                 /* in every program of the launch the whole block lies inside the array */
+} clpi_bound_operand;
+
+typedef struct clpi_bound {
+    const clpi_plan *plan;
+    int64_t   *dim;                   /* [n_dims] */
+    int64_t   *axis_size;             /* [n_axes] of the whole grid: num_programs */
+    int64_t   *box_start, *box_count; /* [n_axes] what this launch runs */
+    clpi_bound_operand *operands;     /* [n_operands]; scratch: zeros */
+    clpi_elem *scalar;                /* [n_operands] the value of scalar operands, held form */
+    int64_t   *header;                /* [n_header] values known at launch; 0 elsewhere */
+    uint64_t   n_sequences;           /* product of box_count over parallel axes; 0: nothing runs */
+    uint64_t   n_steps;               /* product over arbitrary axes */
+} clpi_bound;
+
+typedef struct clpi_launch_args {
+    const clp_array *arrays;          /* in declaration order, without scratch; data readable here for scalars */
+    int              n_arrays;
+    const clp_dim   *dims;            /* given by name */
+    int              n_dims;
+    const int64_t   *grid_start, *grid_count;    /* NULL: the whole grid */
+} clpi_launch_args;
+
+/* Checks a launch and works out its numbers. ARG on: wrong number of arrays, dtype, rank, dim, dim unknown or above
+ * 2^31-1, negative axis, box outside the grid or cutting an arbitrary axis, `require` not met, strides of packed dtypes,
+ * written arrays that overlap themselves or others without `alias` (arrays in one buffer or in host memory), a block
+ * outside its array (maps that do not read prefetched data; affine ones by their corners, others up to 65,536 programs). */
+clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_arena *arena, clpi_bound **out_bound);
+
+/* A header value in one program. load reads prefetch operands through `prefetch`: element `at` (in elements from element
+ * 0's place, strides applied) of an operand, as i64; may be NULL where nothing is prefetched.                          */
+typedef struct clpi_prefetch {
+    bool (*read)(void *user, int operand, const int64_t *index, int64_t *out_value);   /* false: index outside the array */
+    void *user;
+} clpi_prefetch;
+bool clpi_header_eval(const clpi_bound *bound, clp_val v, const int64_t *program, const clpi_prefetch *prefetch, int64_t *out_value);
+
+/* One operand's block in one program.
+ *     array     0 ................................. size
+ *     block          start ............. start + n        n is known when the kernel is built
+ *     inside              lo ....... hi                   elements that exist, counted from start: lo <= p < hi; else pad  */
+typedef struct clpi_window { int64_t start, lo, hi; } clpi_window;
+/* windows: [rank]. false: the block has no element inside the array (and no dimension of it is 0), or a map could not be
+ * evaluated. Operands without a block: start 0, lo 0, hi size.                                                          */
+bool clpi_windows(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch, clpi_window *out_windows);
+/* "x: program (1, 0): block (8, 0) of [8, 16] lies outside the array [32, 16]" */
+void clpi_window_message(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch, clpi_str *s);
+
+/* Program ids of step `step` of sequence `sequence` of the launch's box, both row-major with the last axis fastest. */
+void clpi_program_at(const clpi_bound *bound, uint64_t sequence, uint64_t step, int64_t *out_program);
+
+#endif

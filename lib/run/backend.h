@@ -1,0 +1,79 @@
+/* backend: what runs kernels. The whole contract of a port is on this page; interp is the simplest honest one.
+ *
+ * lib/run checks arguments, binds the plan and owns threads and lifetimes; a backend trusts what it is given and may
+ * assert. No slot is optional: what varies is data (clpi_limits) or an answer (UNSUPPORTED with the reason).
+ * Slots may be called from several threads at once; one exe may have several launches in flight.                       */
+#ifndef CLPI_BACKEND_H
+#define CLPI_BACKEND_H
+
+#include "plan/plan.h"
+
+/* Facts about a device, plain data. The text of a kernel is a function of IR, plan, these and the schedule alone. */
+typedef struct clpi_limits {
+    bool     is_cpu;
+    bool     shares_host_memory;    /* wrap gives the caller's memory to the device without a copy */
+    bool     has_fp64, has_fp16;
+    bool     has_int64_atomics;
+    bool     has_printf;
+    bool     has_correct_divide;    /* f32 / and sqrt are correctly rounded, by the build option if need be */
+    uint64_t local_bytes;           /* of one work-group */
+    uint64_t private_bytes;         /* a work-item may spend on its own arrays */
+    uint64_t group_size;            /* work-items in a group, at most */
+    uint32_t compute_units;
+    uint32_t vector_bytes;          /* of the widest native vector: 16, 32, 64 */
+    uint64_t l1_bytes, l2_bytes;    /* data caches of one unit */
+} clpi_limits;
+
+/* What a backend may call in the context it serves. */
+typedef struct clpi_host {
+    clpi_env    *env;
+    clp_print_fn print;   void *print_user;       /* NULL: dropped */
+    clp_dump_fn  dump;    void *dump_user;        /* NULL: nothing is dumped */
+} clpi_host;
+
+/* The memory of one operand in a launch: mem as alloc or wrap gave it. Element 0 stands bound->operands[i].offset
+ * elements behind byte `at`.                                                                                           */
+typedef struct clpi_place { void *mem; size_t at; } clpi_place;
+
+typedef struct clpi_launch {
+    const clpi_bound *bound;        /* alive until the event is waited for */
+    const clpi_place *places;       /* [n_operands]; scratch and scalars: NULL */
+    clp_order         order;
+    uint64_t          seed;
+    void *const      *wait_for;     /* events of this backend */
+    int               n_wait_for;
+} clpi_launch;
+
+typedef struct clpi_backend {
+    const char *name;                                                       /* "cl", "interp" */
+    /* Calls fn for each device; says nothing and returns OK where there is none. */
+    clp_status (*list)    (clpi_env *env, clp_device_fn fn, void *user);
+    /* which: what stands behind "cl:" in the device's name, NULL for the first. */
+    clp_status (*open)    (const clpi_host *host, const char *which, void **out_dev);
+    void       (*close)   (void *dev);
+    const char *(*describe)(void *dev);                                     /* one line */
+    void       (*limits)  (void *dev, clpi_limits *out_limits);
+    /* ir and plan stay alive as long as the exe. */
+    clp_status (*compile) (void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe);
+    void       (*discard) (void *exe);
+    /* Starts a launch with n_sequences > 0. The event is owned by the caller: wait, then forget. */
+    clp_status (*launch)  (void *exe, const clpi_launch *launch, void **out_event);
+    clp_status (*wait)    (void *event, double *out_seconds);               /* reports what the launch ran into; device time, 0 if unknown */
+    void       (*forget)  (void *event);                                    /* waits if need be */
+    clp_status (*alloc)   (void *dev, size_t n_bytes, void **out_mem);
+    clp_status (*wrap)    (void *dev, void *data, size_t n_bytes, void **out_mem);   /* devices that share the host's memory; others: UNSUPPORTED */
+    void       (*release) (void *mem);
+    clp_status (*write)   (void *mem, size_t at, const void *src, size_t n_bytes);   /* these two wait */
+    clp_status (*read)    (void *mem, size_t at, void *dst, size_t n_bytes);
+} clpi_backend;
+
+extern const clpi_backend *const clpi_backends[];    /* in the order "auto" tries them; ends with NULL (lib/run/backends.c) */
+extern const clpi_backend clpi_cl_backend;           /* cl/cl.c */
+extern const clpi_backend clpi_interp_backend;       /* interp/interp.c */
+
+/* The stages behind the plan, as text (CLP_STAGE_NEST, CLP_STAGE_CL): pure functions, no device needed. cl/text.c */
+clp_status clpi_cl_text(clpi_env *env, clp_stage stage, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
+                        clp_schedule schedule, clpi_str *out);
+extern const clpi_limits clpi_cl_reference_limits;   /* a fixed device, for goldens and for emit without one */
+
+#endif
