@@ -1,0 +1,117 @@
+/* support: see support.h. In: nothing of kernels. Decides only how values compare. */
+#include "support/support.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+
+enum { WALL = 256 };
+
+bool near(double got, double want, double tol)
+{
+    if (isnan(got) || isnan(want))
+        return isnan(got) && isnan(want);
+    if (got == want)
+        return true;
+    return isfinite(got) && isfinite(want) && fabs(got - want) <= tol * (1 + fabs(want));
+}
+
+int64_t ulps_f32(float a, float b)
+{
+    if (isnan(a) || isnan(b))
+        return isnan(a) && isnan(b) ? 0 : INT64_MAX;
+    int32_t x, y;
+    memcpy(&x, &a, sizeof x);
+    memcpy(&y, &b, sizeof y);
+    /* Negative floats count down from zero, so that neighbours differ by one across it. */
+    int64_t i = x < 0 ? (int64_t)INT32_MIN - x : x;
+    int64_t j = y < 0 ? (int64_t)INT32_MIN - y : y;
+    return i > j ? i - j : j - i;
+}
+
+uint64_t bits_at(clp_dtype dtype, const void *data, int64_t i)
+{
+    const size_t n_bytes = (size_t)clp_dtype_bits(dtype) / 8;
+    uint64_t bits = 0;
+    memcpy(&bits, (const unsigned char *)data + (size_t)i * n_bytes, n_bytes);
+    return bits;
+}
+
+double number_at(clp_dtype dtype, const void *data, int64_t i)
+{
+    const clpi_elem e = clpi_elem_from_bits(dtype, bits_at(dtype, data, i));
+    if (dtype == CLP_F64)
+        return e.d;
+    if (clpi_is_float(dtype))
+        return (double)e.f;
+    return clpi_is_signed(dtype) ? (double)e.i : (double)e.u;
+}
+
+guarded guarded_new(size_t n_bytes)
+{
+    guarded g = { .n_bytes = n_bytes };
+    const size_t inner = (n_bytes + 63) / 64 * 64;
+    g.base = aligned_alloc(64, inner + 2 * WALL);
+    cr_assert(g.base, "out of memory in a test");
+    memset(g.base, 0x5c, inner + 2 * WALL);
+    g.data = g.base + WALL;
+    memset(g.data, 0xa5, n_bytes);
+    return g;
+}
+
+bool guarded_is_whole(const guarded *g)
+{
+    const unsigned char *data = g->data;
+    const size_t behind = (g->n_bytes + 63) / 64 * 64 - g->n_bytes + WALL;
+    for (size_t i = 0; i < WALL; i++)
+        if (g->base[i] != 0x5c)
+            return false;
+    for (size_t i = 0; i < behind; i++)
+        if (data[g->n_bytes + i] != 0x5c)
+            return false;
+    return true;
+}
+
+void guarded_free(guarded *g)
+{
+    free(g->base);
+    *g = (guarded){ 0 };
+}
+
+void *failing_alloc_fn(void *user, void *p, size_t old_bytes, size_t new_bytes)
+{
+    failing_alloc *f = user;
+    if (new_bytes == 0) {
+        if (p) {
+            f->n_live--;
+            f->live_bytes -= old_bytes;
+        }
+        free(p);
+        return NULL;
+    }
+    if (f->n_calls++ >= f->budget) {
+        f->has_failed = true;
+        return NULL;
+    }
+    void *q = realloc(p, new_bytes);
+    cr_assert(q, "out of memory in a test");
+    f->n_live += p ? 0 : 1;
+    f->live_bytes += new_bytes - old_bytes;
+    return q;
+}
+
+/* splitmix64 */
+uint64_t random_next(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+double random_uniform(uint64_t *state)
+{
+    return (double)(random_next(state) >> 11) * 0x1p-53;
+}
