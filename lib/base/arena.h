@@ -12,6 +12,7 @@ typedef struct clpi_arena_chunk clpi_arena_chunk;
 typedef struct clpi_arena {
     clpi_env         *env;
     clpi_arena_chunk *chunk;      /* the newest; older ones hang behind it */
+    clpi_arena_chunk *spare;      /* the largest chunk that a rewind gave back, for the next use; or NULL */
     bool              failed;     /* sticky: some allocation failed; the texts and tables built since are not to be used */
 } clpi_arena;
 
@@ -19,8 +20,9 @@ typedef struct clpi_arena_mark { clpi_arena_chunk *chunk; size_t used; } clpi_ar
 
 void  clpi_arena_init(clpi_arena *arena, clpi_env *env);
 void  clpi_arena_done(clpi_arena *arena);
-void *clpi_arena_alloc(clpi_arena *arena, size_t n, size_t size);        /* zeroed, aligned to 64 bytes if size >= 64, else 16 */
-void *clpi_arena_grow(clpi_arena *arena, void *p, size_t old_n, size_t new_n, size_t size);  /* may move; old space is lost */
+void *clpi_arena_alloc(clpi_arena *arena, size_t n, size_t size);        /* zeroed; items of 64 bytes and more: aligned to 64, else 16 */
+void *clpi_arena_take(clpi_arena *arena, size_t n, size_t size);         /* the same, not zeroed: for tiles */
+void *clpi_arena_grow(clpi_arena *arena, void *p, size_t old_n, size_t new_n, size_t size);  /* may move; the tail is zeroed; old space is lost */
 char *clpi_arena_printf(clpi_arena *arena, const char *format, ...) CLP_PRINTF(2, 3);
 char *clpi_arena_strndup(clpi_arena *arena, const char *s, size_t n);
 clpi_arena_mark clpi_arena_mark_get(const clpi_arena *arena);

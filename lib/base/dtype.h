@@ -29,7 +29,8 @@ typedef union clpi_elem { int64_t i; uint64_t u; double d; float f; } clpi_elem;
 clpi_elem clpi_elem_from_bits(clp_dtype d, uint64_t bits);
 uint64_t  clpi_elem_to_bits(clp_dtype d, clpi_elem e);
 uint64_t  clpi_poison_bits(clp_dtype d);     /* NaN, the most negative, the largest unsigned, true */
-clpi_elem clpi_elem_cast(clp_dtype to, clp_dtype from, clpi_elem e);   /* the cast of the language */
+/* The cast of the language. Float to float rounds once; integer to f16, bf16, f8 goes by way of f32. */
+clpi_elem clpi_elem_cast(clp_dtype to, clp_dtype from, clpi_elem e);
 
 /* Rounding to the 16- and 8-bit floats: nearest even, overflow to infinity (f8e4m3: NaN), subnormals kept, NaN stays. */
 float clpi_f16_to_f32(uint16_t bits);

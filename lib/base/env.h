@@ -5,6 +5,7 @@
 #define CLPI_ENV_H
 
 #include <stdarg.h>
+#include <stdatomic.h>
 
 #include "clpallas.h"
 
@@ -13,7 +14,8 @@ typedef struct clpi_error_slot clpi_error_slot;
 typedef struct clpi_env {
     clp_alloc_fn     alloc;
     void            *alloc_user;
-    clpi_error_slot *errors;      /* one slot per thread that failed; error.c owns the list and its lock */
+    _Atomic(clpi_error_slot *) errors;   /* one slot per thread that failed; error.c owns the list */
+    atomic_bool      is_slot_lost;       /* some thread's slot could not be allocated: its error is "out of memory" */
 } clpi_env;
 
 void clpi_env_init(clpi_env *env, clp_alloc_fn alloc, void *alloc_user);   /* alloc NULL: malloc and free */
