@@ -9,6 +9,9 @@
 #include "ir/ir.h"
 
 #define CLPI_MAX_AXES 32
+#define CLPI_MAX_MAP_OPS 4096      /* header operations between the first and the last that one index map needs */
+
+typedef struct clpi_memo clpi_memo;      /* launches whose blocks were checked already (memo.c) */
 
 /* When a header value is known. */
 typedef enum clpi_when {
@@ -32,10 +35,16 @@ typedef struct clpi_plan {
     int           *storage;       /* [n_operands] the first operand whose storage this one shares by `alias` (itself if none) */
     bool          *is_written;    /* [n_operands] the body stores to it or to what shares its storage */
     clpi_when     *when;          /* [ir->n_header] of each header value */
+    uint32_t      *axes_read;     /* [ir->n_header] the grid axes whose program id it reads, a bit each */
+    uint32_t      *slot;          /* [ir->n_header] number among the values that differ from program to program */
+    uint32_t      *first_op;      /* [ir->n_header] the first such value that it needs; itself if none */
+    clpi_memo     *memo;
 } clpi_plan;
 
-clp_status clpi_plan_new(const clpi_ir *ir, clpi_arena *arena, clpi_plan **out_plan);   /* INVALID: dims that cannot bind, too many axes */
+/* INVALID: too many axes, sizes or conditions that cannot be known at launch. The plan lives as long as ir and arena. */
+clp_status clpi_plan_new(const clpi_ir *ir, clpi_arena *arena, clpi_plan **out_plan);
 void       clpi_plan_print(const clpi_plan *plan, clpi_str *s);                         /* `clpallas emit --plan` */
+void       clpi_expr_print(const clpi_ir *ir, clp_val v, clpi_str *s);                  /* a header value as an expression: "2 * N + 1" */
 
 /* ---- Bound to one launch ---- */
 
@@ -53,7 +62,7 @@ typedef struct clpi_bound {
     int64_t   *box_start, *box_count; /* [n_axes] what this launch runs */
     clpi_bound_operand *operands;     /* [n_operands]; scratch: zeros */
     clpi_elem *scalar;                /* [n_operands] the value of scalar operands, held form */
-    int64_t   *header;                /* [n_header] values known at launch; 0 elsewhere */
+    int64_t   *header;                /* [n_header] values known at launch; 0 elsewhere (bool: 0 or 1) */
     uint64_t   n_sequences;           /* product of box_count over parallel axes; 0: nothing runs */
     uint64_t   n_steps;               /* product over arbitrary axes */
 } clpi_bound;
@@ -71,6 +80,10 @@ typedef struct clpi_launch_args {
  * written arrays that overlap themselves or others without `alias` (arrays in one buffer or in host memory), a block
  * outside its array (maps that do not read prefetched data; affine ones by their corners, others up to 65,536 programs). */
 clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_arena *arena, clpi_bound **out_bound);
+
+/* The elements an array reaches, counted from the start of its memory: lo <= element < hi; empty: lo = hi = offset.
+ * false: they are too many to count.                                                                                   */
+bool clpi_extent(const clpi_bound_operand *operand, int rank, int64_t *out_lo, int64_t *out_hi);
 
 /* A header value in one program. load reads prefetch operands through `prefetch`: element `at` (in elements from element
  * 0's place, strides applied) of an operand, as i64; may be NULL where nothing is prefetched.                          */

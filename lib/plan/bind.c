@@ -1,0 +1,370 @@
+/* bind: a plan meets the arrays of one launch.
+ * In: a plan, arrays, named dims, a box of the grid. Out: the launch's numbers, in the given arena, or ARG.
+ * Decides whether the arrays fit the kernel: whatever a backend relies on is checked here or in overlap.c and outside.c,
+ * once, before anything runs. The order is that in which each step makes the next one possible:
+ *
+ *     arrays alone -> dims -> scalars -> header values and grid -> shapes, `require`, box -> overlap -> blocks           */
+#include <assert.h>
+#include <string.h>
+
+#include "plan/bind.h"
+
+#define MAX_SIZE  INT64_C(0x7fffffff)       /* of a dimension, a dim, an axis */
+#define MAX_REACH (INT64_C(1) << 56)        /* elements: leaves room for differences of reaches in units of four bits */
+
+typedef struct binder {
+    const clpi_plan        *plan;
+    const clpi_ir          *ir;
+    const clpi_launch_args *args;
+    clpi_env               *env;
+    clpi_bound             *bound;
+} binder;
+
+/* ---- Arrays alone ---- */
+
+static clp_status fail_count(const binder *b, int n_expected)
+{
+    clpi_str s;
+    clpi_str_init(&s, b->env);
+    const char *before = "";
+    for (int i = 0; i < b->ir->n_operands; i++) {
+        if (b->ir->operands[i].role == CLP_SCRATCH)
+            continue;
+        clpi_str_add(&s, "%s%s", before, b->ir->operands[i].name);
+        before = ", ";
+    }
+    clp_status status = s.failed ? CLP_ERR_OOM
+                                 : clpi_fail(b->env, CLP_ERR_ARG, "%s: expected %d arrays (%s), got %d", b->ir->name,
+                                             n_expected, s.text, b->args->n_arrays);
+    clpi_str_done(&s);
+    return status;
+}
+
+bool clpi_extent(const clpi_bound_operand *operand, int rank, int64_t *out_lo, int64_t *out_hi)
+{
+    int64_t lo = operand->offset, hi = operand->offset, part;
+    *out_lo = *out_hi = operand->offset;
+    for (int d = 0; d < rank; d++)
+        if (operand->size[d] == 0)
+            return true;
+    for (int d = 0; d < rank; d++)
+        if (__builtin_mul_overflow(operand->size[d] - 1, operand->stride[d], &part) ||
+            (part < 0 ? __builtin_add_overflow(lo, part, &lo) : __builtin_add_overflow(hi, part, &hi)))
+            return false;
+    if (lo < -MAX_REACH || hi > MAX_REACH)
+        return false;
+    *out_lo = lo;
+    *out_hi = hi + 1;
+    return true;
+}
+
+/* Strides as given, or of C order. */
+static clp_status take_strides(const binder *b, const clpi_operand *x, const clp_array *array, clpi_bound_operand *o)
+{
+    int64_t n_elems = 1, lo, hi;
+    for (int d = x->rank; d-- > 0;) {
+        if (array->strides && clpi_is_packed(x->dtype) && o->size[d] > 1 && array->strides[d] != n_elems)
+            return clpi_fail(b->env, CLP_ERR_ARG, "%s: %s arrays are contiguous: expected stride %lld in dimension %d, got %lld",
+                             x->name, clp_dtype_name(x->dtype), (long long)n_elems, d, (long long)array->strides[d]);
+        o->stride[d] = array->strides ? array->strides[d] : n_elems;
+        if (__builtin_mul_overflow(n_elems, o->size[d] ? o->size[d] : 1, &n_elems))
+            return clpi_fail(b->env, CLP_ERR_ARG, "%s: the array has too many elements", x->name);
+    }
+    if (!clpi_extent(o, x->rank, &lo, &hi))
+        return clpi_fail(b->env, CLP_ERR_ARG, "%s: strides or offset reach too far", x->name);
+    return CLP_OK;
+}
+
+static clp_status take_array(const binder *b, const clpi_operand *x, const clp_array *array, clpi_bound_operand *o)
+{
+    if (array->dtype != x->dtype)
+        return clpi_fail(b->env, CLP_ERR_ARG, "%s: expected dtype %s, got %s", x->name, clp_dtype_name(x->dtype),
+                         clp_dtype_name(array->dtype));
+    if (array->rank != x->rank)
+        return clpi_fail(b->env, CLP_ERR_ARG, "%s: expected rank %d, got rank %d", x->name, x->rank, array->rank);
+    for (int d = 0; d < x->rank; d++) {
+        int64_t size = o->size[d] = array->shape[d];
+        if (size < 0 || size > MAX_SIZE)
+            return clpi_fail(b->env, CLP_ERR_ARG, "%s: expected a size of 0 to %lld in dimension %d, got %lld", x->name,
+                             (long long)MAX_SIZE, d, (long long)size);
+    }
+    o->offset = array->offset;
+    if (o->offset < -MAX_REACH || o->offset > MAX_REACH)
+        return clpi_fail(b->env, CLP_ERR_ARG, "%s: offset %lld reaches too far", x->name, (long long)o->offset);
+    return take_strides(b, x, array, o);
+}
+
+static clp_status take_arrays(const binder *b)
+{
+    int n_expected = 0;
+    for (int i = 0; i < b->ir->n_operands; i++)
+        n_expected += b->ir->operands[i].role != CLP_SCRATCH;
+    if (b->args->n_arrays != n_expected)
+        return fail_count(b, n_expected);
+    const clp_array *array = b->args->arrays;
+    for (int i = 0; i < b->ir->n_operands; i++)
+        if (b->ir->operands[i].role != CLP_SCRATCH)
+            CLP_TRY(take_array(b, &b->ir->operands[i], array++, &b->bound->operands[i]));
+    return CLP_OK;
+}
+
+static void read_scalars(const binder *b)
+{
+    for (int i = 0; i < b->ir->n_operands; i++) {
+        const clpi_operand *x = &b->ir->operands[i];
+        if (x->role != CLP_SCALAR)
+            continue;
+        const clp_array *array = &b->args->arrays[clpi_array_number(b->ir, i)];
+        uint64_t bits = 0;
+        size_t n_bits = (size_t)clp_dtype_bits(x->dtype);
+        int64_t offset = array->offset;
+        assert(array->data);
+        const unsigned char *at = (const unsigned char *)array->data + (n_bits < 8 ? offset >> 1 : offset * (int64_t)(n_bits / 8));
+        for (size_t k = 0; k < (n_bits + 7) / 8; k++) {
+            uint16_t probe = 1; /* the stored element is a number of this machine */
+            bool is_little = *(unsigned char *)&probe == 1;
+            bits |= (uint64_t)at[k] << 8 * (is_little ? k : (n_bits + 7) / 8 - 1 - k);
+        }
+        if (n_bits < 8 && offset & 1)
+            bits >>= 4;
+        b->bound->scalar[i] = clpi_elem_from_bits(x->dtype, bits);
+    }
+}
+
+/* ---- Dims ---- */
+
+static const clp_dim *dim_given(const binder *b, const char *name)
+{
+    for (int i = 0; i < b->args->n_dims; i++)
+        if (!strcmp(b->args->dims[i].name, name))
+            return &b->args->dims[i];
+    return NULL;
+}
+
+static clp_status fail_dim_form(const binder *b, int dim)
+{
+    const clpi_dim_bind *bind = &b->plan->dims[dim];
+    const clpi_operand *x = &b->ir->operands[bind->operand];
+    clpi_str s;
+    clpi_str_init(&s, b->env);
+    clpi_expr_print(b->ir, x->shape[bind->dim], &s);
+    clp_status status = s.failed ? CLP_ERR_OOM
+                                 : clpi_fail(b->env, CLP_ERR_ARG, "%s: dimension %d is %s: no %s gives %lld", x->name,
+                                             bind->dim, s.text, b->ir->dims[dim],
+                                             (long long)b->bound->operands[bind->operand].size[bind->dim]);
+    clpi_str_done(&s);
+    return status;
+}
+
+static clp_status bind_dim(const binder *b, int dim)
+{
+    const clpi_dim_bind *bind = &b->plan->dims[dim];
+    const clp_dim *given = dim_given(b, b->ir->dims[dim]);
+    int64_t *size = &b->bound->dim[dim], rest;
+    if (bind->operand < 0) {
+        if (!given)
+            return clpi_fail(b->env, CLP_ERR_ARG, "%s: no array shows this dim; its size must be given", b->ir->dims[dim]);
+        *size = given->size;
+    } else {
+        if (__builtin_sub_overflow(b->bound->operands[bind->operand].size[bind->dim], bind->add, &rest) ||
+            (bind->mul == -1 && rest == INT64_MIN) || rest % bind->mul != 0 || rest / bind->mul < 0)
+            return fail_dim_form(b, dim);
+        *size = rest / bind->mul;
+        if (given && given->size != *size)
+            return clpi_fail(b->env, CLP_ERR_ARG, "%s is %lld (from %s), given as %lld", b->ir->dims[dim],
+                             (long long)*size, b->ir->operands[bind->operand].name, (long long)given->size);
+    }
+    if (*size < 0 || *size > MAX_SIZE)
+        return clpi_fail(b->env, CLP_ERR_ARG, "%s: expected a size of 0 to %lld, got %lld", b->ir->dims[dim],
+                         (long long)MAX_SIZE, (long long)*size);
+    return CLP_OK;
+}
+
+static clp_status bind_dims(const binder *b)
+{
+    for (int i = 0; i < b->args->n_dims; i++) {
+        bool is_dim = false;
+        for (int k = 0; k < b->ir->n_dims; k++)
+            is_dim = is_dim || !strcmp(b->args->dims[i].name, b->ir->dims[k]);
+        if (!is_dim)
+            return clpi_fail(b->env, CLP_ERR_ARG, "%s has no dim %s", b->ir->name, b->args->dims[i].name);
+    }
+    for (int i = 0; i < b->ir->n_dims; i++)
+        CLP_TRY(bind_dim(b, i));
+    return CLP_OK;
+}
+
+static clp_status fail_shape(const binder *b, const clpi_operand *x, int d, int64_t got)
+{
+    const clpi_op *op = clpi_op_at(b->ir, x->shape[d]);
+    int64_t expected = b->bound->header[x->shape[d].id];
+    if (op->kind == CLP_OP_dim) {
+        int from = b->plan->dims[op->attr].operand;
+        return clpi_fail(b->env, CLP_ERR_ARG, "%s: %s is %lld (%s%s), got %lld", x->name, b->ir->dims[op->attr],
+                         (long long)expected, from < 0 ? "given" : "from ", from < 0 ? "" : b->ir->operands[from].name,
+                         (long long)got);
+    }
+    if (op->kind == CLP_OP_const)
+        return clpi_fail(b->env, CLP_ERR_ARG, "%s: expected size %lld in dimension %d, got %lld", x->name,
+                         (long long)expected, d, (long long)got);
+    clpi_str s;
+    clpi_str_init(&s, b->env);
+    clpi_expr_print(b->ir, x->shape[d], &s);
+    clp_status status = s.failed ? CLP_ERR_OOM
+                                 : clpi_fail(b->env, CLP_ERR_ARG, "%s: expected size %s = %lld in dimension %d, got %lld",
+                                             x->name, s.text, (long long)expected, d, (long long)got);
+    clpi_str_done(&s);
+    return status;
+}
+
+static clp_status check_shapes(const binder *b)
+{
+    for (int i = 0; i < b->ir->n_operands; i++) {
+        const clpi_operand *x = &b->ir->operands[i];
+        for (int d = 0; x->role != CLP_SCRATCH && d < x->rank; d++)
+            if (b->bound->operands[i].size[d] != b->bound->header[x->shape[d].id])
+                return fail_shape(b, x, d, b->bound->operands[i].size[d]);
+    }
+    return CLP_OK;
+}
+
+/* ---- Grid and conditions ---- */
+
+static clp_status bind_grid(const binder *b)
+{
+    int64_t n_programs = 1;
+    bool is_empty = false, is_too_large = false;
+    for (int i = 0; i < b->ir->n_axes; i++) {
+        const clpi_axis *axis = &b->ir->axes[i];
+        int64_t size = b->bound->axis_size[i] = b->bound->header[axis->size.id];
+        if (size < 0 || size > MAX_SIZE)
+            return clpi_fail(b->env, CLP_ERR_ARG, "axis %s: expected a size of 0 to %lld, got %lld", axis->name,
+                             (long long)MAX_SIZE, (long long)size);
+        is_empty = is_empty || size == 0;
+        is_too_large = is_too_large || __builtin_mul_overflow(n_programs, size ? size : 1, &n_programs);
+    }
+    if (is_too_large && !is_empty)
+        return clpi_fail(b->env, CLP_ERR_ARG, "%s: the grid has more than 2^63 - 1 programs", b->ir->name);
+    return CLP_OK;
+}
+
+static clp_status bind_box(const binder *b)
+{
+    clpi_bound *bound = b->bound;
+    for (int i = 0; i < b->ir->n_axes; i++) {
+        const clpi_axis *axis = &b->ir->axes[i];
+        int64_t size = bound->axis_size[i], start = b->args->grid_start ? b->args->grid_start[i] : 0;
+        if (start < 0 || start > size)
+            return clpi_fail(b->env, CLP_ERR_ARG, "axis %s: the box starts at %lld of %lld", axis->name, (long long)start,
+                             (long long)size);
+        int64_t count = b->args->grid_count ? b->args->grid_count[i] : size - start;
+        if (count < 0 || count > size - start)
+            return clpi_fail(b->env, CLP_ERR_ARG, "axis %s: a box of %lld from %lld on does not fit %lld", axis->name,
+                             (long long)count, (long long)start, (long long)size);
+        if (axis->is_arbitrary && count != size)
+            return clpi_fail(b->env, CLP_ERR_ARG, "axis %s is arbitrary: a box may not cut it", axis->name);
+        bound->box_start[i] = start;
+        bound->box_count[i] = count;
+    }
+    bound->n_sequences = bound->n_steps = 1;
+    bool is_empty = false;
+    for (int i = 0; i < b->ir->n_axes; i++)
+        is_empty = is_empty || bound->box_count[i] == 0;
+    /* An empty box may have sizes whose product does not fit: it is not formed. */
+    for (int i = 0; i < b->ir->n_axes; i++) {
+        uint64_t *n = b->ir->axes[i].is_arbitrary ? &bound->n_steps : &bound->n_sequences;
+        *n = is_empty ? (bound->box_count[i] == 0 ? 0 : *n) : *n * (uint64_t)bound->box_count[i];
+    }
+    return CLP_OK;
+}
+
+/* "the kernel requires K % 8 == 0; K is 100" */
+static clp_status fail_require(const binder *b, const clpi_require *require)
+{
+    clpi_str s;
+    clpi_str_init(&s, b->env);
+    clpi_str_add(&s, "%s requires ", b->ir->name);
+    if (require->text)
+        clpi_str_puts(&s, require->text);
+    else
+        clpi_expr_print(b->ir, require->condition, &s);
+    const char *before = "; ";
+    for (int i = 0; i < b->ir->n_dims; i++) {
+        clpi_str_add(&s, "%s%s is %lld", before, b->ir->dims[i], (long long)b->bound->dim[i]);
+        before = ", ";
+    }
+    clp_status status = s.failed ? CLP_ERR_OOM : clpi_fail(b->env, CLP_ERR_ARG, "%s", s.text);
+    clpi_str_done(&s);
+    return status;
+}
+
+static clp_status check_requires(const binder *b)
+{
+    for (int i = 0; i < b->ir->n_requires; i++)
+        if (!b->bound->header[b->ir->requires[i].condition.id])
+            return fail_require(b, &b->ir->requires[i]);
+    return CLP_OK;
+}
+
+/* ---- All of it ---- */
+
+static clpi_bound *bound_new(const clpi_plan *plan, clpi_arena *arena)
+{
+    const clpi_ir *ir = plan->ir;
+    size_t n_axes = (size_t)ir->n_axes, n_operands = (size_t)ir->n_operands;
+    clpi_bound *bound = CLPI_NEW(arena, clpi_bound);
+    if (!bound)
+        return NULL;
+    *bound = (clpi_bound){
+        .plan = plan,
+        .dim = CLPI_NEW_N(arena, int64_t, (size_t)ir->n_dims),
+        .axis_size = CLPI_NEW_N(arena, int64_t, n_axes),
+        .box_start = CLPI_NEW_N(arena, int64_t, n_axes),
+        .box_count = CLPI_NEW_N(arena, int64_t, n_axes),
+        .operands = CLPI_NEW_N(arena, clpi_bound_operand, n_operands),
+        .scalar = CLPI_NEW_N(arena, clpi_elem, n_operands),
+        .header = CLPI_NEW_N(arena, int64_t, ir->n_header),
+    };
+    bool is_whole = bound->dim && bound->axis_size && bound->box_start && bound->box_count && bound->operands &&
+                    bound->scalar && bound->header;
+    return is_whole ? bound : NULL;
+}
+
+clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_arena *arena, clpi_bound **out_bound)
+{
+    *out_bound = NULL;
+    clpi_bound *bound = bound_new(plan, arena);
+    if (!bound)
+        return CLP_ERR_OOM;
+    binder b = { plan, plan->ir, args, arena->env, bound };
+    CLP_TRY(take_arrays(&b));
+    CLP_TRY(bind_dims(&b));
+    read_scalars(&b);
+    clpi_header_at_launch(bound); /* the sizes of the grid, which read no num_programs */
+    CLP_TRY(bind_grid(&b));
+    clpi_header_at_launch(bound); /* all the others */
+    CLP_TRY(check_shapes(&b));
+    CLP_TRY(check_requires(&b));
+    CLP_TRY(bind_box(&b));
+    CLP_TRY(clpi_overlap_check(bound, args, arena->env));
+    CLP_TRY(clpi_outside_check(bound, arena));
+    *out_bound = bound;
+    return CLP_OK;
+}
+
+void clpi_program_at(const clpi_bound *bound, uint64_t sequence, uint64_t step, int64_t *out_program)
+{
+    const clpi_plan *plan = bound->plan;
+    for (int i = plan->n_parallel; i-- > 0;) {
+        int axis = plan->parallel[i];
+        uint64_t n = (uint64_t)bound->box_count[axis];
+        out_program[axis] = bound->box_start[axis] + (int64_t)(sequence % n);
+        sequence /= n;
+    }
+    for (int i = plan->n_arbitrary; i-- > 0;) {
+        int axis = plan->arbitrary[i];
+        uint64_t n = (uint64_t)bound->box_count[axis];
+        out_program[axis] = bound->box_start[axis] + (int64_t)(step % n);
+        step /= n;
+    }
+}

@@ -1,0 +1,32 @@
+/* bind: what the files that bind a plan to a launch share (bind.c, header.c, overlap.c, windows.c, outside.c, memo.c). */
+#ifndef CLPI_PLAN_BIND_H
+#define CLPI_PLAN_BIND_H
+
+#include "plan/plan.h"
+
+/* The array of an operand among those of a launch; -1 for scratch, which has none. */
+int clpi_array_number(const clpi_ir *ir, int operand);
+
+/* ---- header.c ---- */
+/* Works out the header values known at launch. Sizes of the grid that are not known yet (0) give values not to be used. */
+void clpi_header_at_launch(clpi_bound *bound);
+
+/* ---- overlap.c ---- */
+/* ARG: storage that is written overlaps itself or, without `alias`, another operand's. */
+clp_status clpi_overlap_check(const clpi_bound *bound, const clpi_launch_args *args, clpi_env *env);
+
+/* ---- windows.c ---- */
+/* The values of a block's index in one dimension for which the block touches the array (or, full: lies inside it):
+ * lo <= index <= hi; lo > hi: none.                                                                                    */
+void clpi_index_range(const clpi_block_dim *dim, int64_t size, bool full, int64_t *out_lo, int64_t *out_hi);
+
+/* ---- outside.c ---- */
+/* ARG: a block has no element inside its array in some program of the launch. Sets all_full of each operand. */
+clp_status clpi_outside_check(clpi_bound *bound, clpi_arena *arena);
+
+/* ---- memo.c ---- */
+clp_status clpi_memo_new(const clpi_plan *plan, clpi_arena *arena, clpi_memo **out_memo);
+bool clpi_memo_find(const clpi_bound *bound);          /* true: this launch was checked; sets all_full of each operand */
+void clpi_memo_add(const clpi_bound *bound);           /* remembers that the check found nothing, and all_full */
+
+#endif
