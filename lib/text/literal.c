@@ -113,7 +113,6 @@ void clpi_string_print(clpi_str *s, const char *text)
         case '\\': clpi_str_puts(s, "\\\\"); break;
         case '\n': clpi_str_puts(s, "\\n"); break;
         case '\t': clpi_str_puts(s, "\\t"); break;
-        case '\r': clpi_str_puts(s, "\\r"); break;
         default: clpi_str_put(s, p, 1); break;
         }
     }

@@ -79,6 +79,17 @@ static void print_assignment(clpi_printer *p, uint32_t number, clp_val v)
     end_line(p, NULL);
 }
 
+/* Makes a constant a `var`, which the language does not look into. false: v has a name already, or is no constant. */
+static bool hide_constant(clpi_printer *p, clp_val v)
+{
+    if (clpi_op_at(p->ir, v)->kind != CLP_OP_const || p->name[v.id])
+        return false;
+    uint32_t number = next_number(p);
+    print_copy(p, "var", number, v);
+    p->name[v.id] = number;
+    return true;
+}
+
 /* ---- Regions ---- */
 
 /* A `var` for each carried value; the results of the region take its name at once. */
@@ -197,17 +208,15 @@ static void print_if(clpi_printer *p, uint32_t at)
     const clpi_op *op = &p->ir->ops.items[at];
     clp_val condition = clpi_args(p->ir, op)[0];
     uint32_t at_then = op->mid - 1, at_else = op->end - 1;
-    if (clpi_op_at(p->ir, condition)->kind == CLP_OP_const && !p->name[condition.id]) {
-        /* A constant would be decided on reading; a `var` is not one. */
-        p->name[condition.id] = next_number(p);
-        print_copy(p, "var", p->name[condition.id], condition);
-    }
+    bool is_hidden = hide_constant(p, condition);
     declare_carried(p, op, clpi_args(p->ir, op) + 1, op->n_args - 1);
 
     begin_line(p);
     clpi_str_puts(p->s, "if (");
     clpi_print_value(p, condition);
     clpi_str_puts(p->s, ") {\n");
+    if (is_hidden)
+        p->name[condition.id] = 0;
     p->depth++;
     print_ops(p, at + 1, at_then);
     assign_arm(p, op, at_then, at_else);
@@ -271,20 +280,25 @@ static void print_talk(clpi_printer *p, const clpi_op *op)
     end_line(p, NULL);
 }
 
-/* An op on numbers alone would be computed on reading: its operands are made `var`s, which are not constants. */
-static void hide_constants(clpi_printer *p, const clpi_op *op)
+/* An op on numbers alone would be computed on reading: while it is printed, its operands are `var`s. */
+static void print_let(clpi_printer *p, uint32_t at)
 {
-    bool is_folded = clpi_ops[op->kind].is_elementwise || op->kind == CLP_OP_cast || op->kind == CLP_OP_bitcast;
+    const clpi_op *op = &p->ir->ops.items[at];
     const clp_val *args = clpi_args(p->ir, op);
+    bool is_folded = clpi_ops[op->kind].is_elementwise || op->kind == CLP_OP_cast || op->kind == CLP_OP_bitcast;
     for (uint32_t i = 0; i < op->n_args; i++)
-        is_folded &= clpi_op_at(p->ir, args[i])->kind == CLP_OP_const && !p->name[args[i].id];
-    for (uint32_t i = 0; is_folded && i < op->n_args; i++) {
-        if (p->name[args[i].id])
-            continue;                                          /* the same constant twice */
-        uint32_t number = next_number(p);
-        print_copy(p, "var", number, args[i]);
-        p->name[args[i].id] = number;
-    }
+        is_folded &= clpi_op_at(p->ir, args[i])->kind == CLP_OP_const;
+    for (uint32_t i = 0; is_folded && i < op->n_args; i++)
+        hide_constant(p, args[i]);
+
+    uint32_t number = next_number(p);
+    begin_line(p);
+    clpi_str_add(p->s, "let v%" PRIu32 " = ", number);
+    clpi_print_op(p, op);
+    end_line(p, &p->ir->types.items[op->type]);
+    p->name[at] = number;
+    for (uint32_t i = 0; is_folded && i < op->n_args; i++)
+        p->name[args[i].id] = 0;
 }
 
 static void print_ops(clpi_printer *p, uint32_t begin, uint32_t end)
@@ -300,15 +314,7 @@ static void print_ops(clpi_printer *p, uint32_t begin, uint32_t end)
         case CLP_OP_store: print_store(p, op); break;
         case CLP_OP_print:
         case CLP_OP_assert: print_talk(p, op); break;
-        default: {
-            hide_constants(p, op);
-            uint32_t number = next_number(p);
-            begin_line(p);
-            clpi_str_add(p->s, "let v%" PRIu32 " = ", number);
-            clpi_print_op(p, op);
-            end_line(p, &p->ir->types.items[op->type]);
-            p->name[at] = number;
-        }
+        default: print_let(p, at);
         }
     }
 }

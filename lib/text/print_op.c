@@ -49,8 +49,8 @@ static void print_sub(clpi_printer *p, const clpi_sub *sub, clp_val v, int64_t s
         clpi_print_value(p, v);
     } else if (is_every(p->ir, sub, v, size)) {
         clpi_str_puts(p->s, ":");
-    } else if (is_plain_start(p->ir, v, &from) && sub->stride > 0) {
-        int64_t stop = sub->size ? from + (sub->size - 1) * sub->stride + 1 : from;
+    } else if (is_plain_start(p->ir, v, &from) && sub->stride > 0 && (sub->size > 0 || from == 0)) {
+        int64_t stop = sub->size > 0 ? from + (sub->size - 1) * sub->stride + 1 : 0;
         clpi_str_add(p->s, "%" PRId64 ":%" PRId64, from, stop);
         if (sub->stride != 1)
             clpi_str_add(p->s, ":%" PRId64, sub->stride);
@@ -121,8 +121,6 @@ static void print_attributes(clpi_printer *p, const clpi_op *op)
         clpi_shape_print(p->s, type->shape, type->rank);
         break;
     case CLP_OP_concat:
-    case CLP_OP_argmax:
-    case CLP_OP_argmin:
     case CLP_OP_sort: clpi_str_add(p->s, ", axis = %" PRIu64, op->attr); break;
     case CLP_OP_cumsum:
     case CLP_OP_cumprod:
