@@ -106,6 +106,11 @@ bool clpi_axis_resolve(clpi_build *b, const char *what, clp_val v, int axis, int
 clp_val clpi_make_const(clpi_build *b, clp_dtype dtype, uint64_t bits)
 {
     clpi_type t = { .dtype = dtype };
+    /* Equal constants have equal bits: nothing above the width, true is 1. */
+    if (dtype == CLP_BOOL)
+        bits = bits != 0;
+    else if (clp_dtype_bits(dtype) < 64)
+        bits &= (UINT64_C(1) << clp_dtype_bits(dtype)) - 1;
     return clpi_add_typed(b, (clpi_op){ .kind = CLP_OP_const, .operand = -1, .attr = bits }, &t, NULL, 0);
 }
 

@@ -7,6 +7,9 @@
 
 #include "ir/make.h"
 
+/* Passes recurse over regions. */
+enum { MAX_DEPTH = 200 };
+
 static void no_values(clp_val *out, int n)
 {
     for (int i = 0; out && i < n; i++)
@@ -29,6 +32,10 @@ static uint32_t type_id(const clpi_build *b, clp_val v)
 static clp_val begin(clpi_build *b, clpi_op_kind kind, uint64_t attr, const clp_val *heads, int n_heads, const clp_val *inits, int n)
 {
     clpi_ir *ir = b->ir;
+    if (b->open.n >= MAX_DEPTH) {
+        clpi_build_report(b, "loops and branches are nested deeper than %d", MAX_DEPTH);
+        return (clp_val){ 0 };
+    }
     clp_val *args = CLPI_NEW_N(ir->arena, clp_val, (size_t)(n_heads + n));
     if (!args)
         return (clp_val){ 0 };
