@@ -1,0 +1,146 @@
+/* context: one device, the allocator and the errors of all that is made for it.
+ * In: options. Out: a context with an open device.
+ * Decides which backend a device's name means: "cl:1" is the device "1" of the backend "cl"; "auto" is the first backend
+ * that opens at all.                                                                                                    */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/str.h"
+#include "run/run.h"
+
+#define TEXT(x) #x
+#define VERSION(major, minor, patch) TEXT(major) "." TEXT(minor) "." TEXT(patch)
+
+const char *clp_version(void)
+{
+    return VERSION(CLP_VERSION_MAJOR, CLP_VERSION_MINOR, CLP_VERSION_PATCH);
+}
+
+/* ---- Devices ---- */
+
+clp_status clpi_devices(clpi_env *env, clp_device_fn fn, void *user)
+{
+    for (int i = 0; clpi_backends[i]; i++)
+        CLP_TRY(clpi_backends[i]->list(env, fn, user));
+    return CLP_OK;
+}
+
+clp_status clp_devices(clp_device_fn fn, void *user)
+{
+    if (!fn)
+        return CLP_ERR_ARG;
+    clpi_env env;
+    clpi_env_init(&env, NULL, NULL);
+    clp_status status = clpi_devices(&env, fn, user);
+    clpi_env_done(&env);
+    return status;
+}
+
+static void add_name(const char *which, bool usable, const char *detail, void *user)
+{
+    clpi_str *names = user;
+    (void)detail;
+    if (usable)
+        clpi_str_add(names, "%s%s", names->n ? ", " : "", which);
+}
+
+/* Adds to the reason why `device` cannot be had which devices there are. */
+static clp_status fail_device(clp_context *ctx, const char *device, clp_status status, const char *reason)
+{
+    clpi_str names, why;
+    clpi_str_init(&names, &ctx->env);
+    clpi_str_init(&why, &ctx->env);
+    clpi_str_puts(&why, reason);
+    if (!clpi_devices(&ctx->env, add_name, &names) && !names.failed && !why.failed)
+        clpi_fail(&ctx->env, status, "no device \"%s\": %s; there is %s", device, why.text, names.text);
+    clpi_str_done(&names);
+    clpi_str_done(&why);
+    return status;
+}
+
+static clp_status open_named(clp_context *ctx, const char *device)
+{
+    const char *colon = strchr(device, ':');
+    size_t n = colon ? (size_t)(colon - device) : strlen(device);
+    for (int i = 0; clpi_backends[i]; i++) {
+        if (strlen(clpi_backends[i]->name) != n || strncmp(clpi_backends[i]->name, device, n) != 0)
+            continue;
+        ctx->backend = clpi_backends[i];
+        clp_status status = ctx->backend->open(&ctx->host, colon ? colon + 1 : NULL, &ctx->dev);
+        return status && status != CLP_ERR_OOM ? fail_device(ctx, device, status, clpi_error_text(&ctx->env)) : status;
+    }
+    return fail_device(ctx, device, CLP_ERR_ARG, "this build has nothing of that name");
+}
+
+static clp_status open_first(clp_context *ctx)
+{
+    clp_status status = CLP_ERR_INTERNAL;
+    for (int i = 0; clpi_backends[i] && status && status != CLP_ERR_OOM; i++) {
+        ctx->backend = clpi_backends[i];
+        status = ctx->backend->open(&ctx->host, NULL, &ctx->dev);
+    }
+    return status;
+}
+
+/* ---- Contexts ---- */
+
+/* Where clp_last_error(NULL) looks: a context that could not be made has no place for its error. The one variable of the
+ * library that is not constant.                                                                                         */
+static _Thread_local char error_of_new[512];
+
+static void context_close(clp_context *ctx)
+{
+    if (ctx->dev)
+        ctx->backend->close(ctx->dev);
+    clpi_env env = ctx->env; /* which holds the allocator that gave ctx */
+    clpi_env_done(&ctx->env);
+    clpi_free(&env, ctx, 1, sizeof *ctx);
+}
+
+clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx)
+{
+    if (!out_ctx)
+        return CLP_ERR_ARG;
+    *out_ctx = NULL;
+    static const clp_context_opts defaults = { .device = NULL };
+    opts = opts ? opts : &defaults;
+    clpi_env env;
+    clpi_env_init(&env, opts->alloc, opts->alloc_user);
+    clp_context *ctx = clpi_alloc(&env, 1, sizeof *ctx);
+    if (!ctx) {
+        snprintf(error_of_new, sizeof error_of_new, "%s", clpi_error_text(&env));
+        clpi_env_done(&env);
+        return CLP_ERR_OOM;
+    }
+    clpi_env_init(&ctx->env, opts->alloc, opts->alloc_user);
+    ctx->host = (clpi_host){ &ctx->env, opts->print, opts->print_user, opts->dump, opts->dump_user };
+    ctx->schedule = opts->schedule;
+    bool is_auto = !opts->device || !strcmp(opts->device, "auto");
+    clp_status status = is_auto ? open_first(ctx) : open_named(ctx, opts->device);
+    if (status) {
+        snprintf(error_of_new, sizeof error_of_new, "%s", clpi_error_text(&ctx->env));
+        ctx->dev = NULL;
+        context_close(ctx);
+        return status;
+    }
+    ctx->backend->limits(ctx->dev, &ctx->limits);
+    *out_ctx = ctx;
+    return CLP_OK;
+}
+
+void clp_context_free(clp_context *ctx)
+{
+    if (ctx)
+        context_close(ctx);
+}
+
+const char *clp_last_error(const clp_context *ctx)
+{
+    return ctx ? clpi_error_text(&ctx->env) : error_of_new;
+}
+
+const char *clp_context_device(const clp_context *ctx)
+{
+    return ctx->backend->describe(ctx->dev);
+}

@@ -1,0 +1,71 @@
+/* event: one launch, from its start to its end.
+ * In: what launch.c started. Out: what it ran into, once; its memory is given back when it is done, not when it is freed, as
+ * results are in the caller's arrays only then.                                                                         */
+#include <string.h>
+
+#include "run/run.h"
+
+clp_status clpi_event_new(const clp_kernel *kernel, clp_event **out_event)
+{
+    clp_event *event = *out_event = clpi_alloc(&kernel->ctx->env, 1, sizeof *event);
+    if (!event)
+        return CLP_ERR_OOM;
+    event->ctx = kernel->ctx;
+    event->kernel = kernel;
+    event->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    clpi_arena_init(&event->arena, &kernel->ctx->env);
+    return CLP_OK;
+}
+
+static clp_status finish(clp_event *event)
+{
+    clp_status status = CLP_OK, copied;
+    if (event->launched)
+        status = event->ctx->backend->wait(event->launched, &event->seconds);
+    /* What a run that failed has written is handed over all the same: it helps to see it. */
+    copied = event->launched ? clpi_memory_read_back(event) : CLP_OK;
+    return status ? status : copied;
+}
+
+void clpi_event_settle(clp_event *event)
+{
+    pthread_mutex_lock(&event->lock);
+    if (!event->is_done) {
+        event->status = finish(event);
+        if (event->status) {
+            const char *text = clpi_error_text(&event->ctx->env);
+            event->text = clpi_arena_strndup(&event->arena, text, strlen(text));
+        }
+        clpi_memory_release(event);
+        event->is_done = true;
+    }
+    pthread_mutex_unlock(&event->lock);
+}
+
+clp_status clp_event_wait(clp_event *event)
+{
+    if (!event)
+        return CLP_ERR_ARG;
+    clpi_event_settle(event);
+    if (event->status)
+        clpi_fail(&event->ctx->env, event->status, "%s", event->text ? event->text : "out of memory");
+    return event->status;
+}
+
+double clp_event_seconds(const clp_event *event)
+{
+    return event->seconds;
+}
+
+void clp_event_free(clp_event *event)
+{
+    if (!event)
+        return;
+    clpi_event_settle(event);
+    if (event->launched)
+        event->ctx->backend->forget(event->launched);
+    clp_context *ctx = event->ctx;
+    pthread_mutex_destroy(&event->lock);
+    clpi_arena_done(&event->arena);
+    clpi_free(&ctx->env, event, 1, sizeof *event);
+}

@@ -1,0 +1,89 @@
+/* run: the public objects from inside, and what the files of this folder share.
+ *
+ *     context   a device of a backend, the allocator, the errors
+ *     kernel    IR, plan and the code that the device's backend made of them; nothing in it changes once it is made
+ *     event     one launch: its numbers, its memory, and what it ran into                                               */
+#ifndef CLPI_RUN_H
+#define CLPI_RUN_H
+
+#include <pthread.h>
+
+#include "run/backend.h"
+
+struct clp_context {
+    clpi_env            env;          /* first: a context is an env */
+    clpi_host           host;
+    const clpi_backend *backend;
+    void               *dev;
+    clpi_limits         limits;
+    clp_schedule        schedule;
+};
+
+struct clp_buffer {
+    clp_context *ctx;
+    void        *mem;
+    size_t       n_bytes;
+};
+
+struct clp_kernel {
+    clp_context *ctx;
+    clpi_arena   arena;               /* source, IR, plan */
+    clpi_ir     *ir;
+    clpi_plan   *plan;
+    void        *exe;
+    int         *operands;            /* [n_operands] those that clp_run takes: numbers of IR operands */
+    int          n_operands;
+};
+
+/* Memory that a launch gives to its operands. Operands that share storage and overlap share a piece.
+ *     data      start ................................. start + n_bytes      of the caller
+ *     mem       0 ..................................... n_bytes              of the device: the same bytes, or a copy    */
+typedef struct clpi_piece {
+    uintptr_t start;
+    size_t    n_bytes;
+    int       storage;                /* of the operands in it; -1: absorbed by another piece */
+    bool      is_written, is_copy;
+    void     *mem;                    /* NULL: not made */
+} clpi_piece;
+
+struct clp_event {
+    clp_context *ctx;
+    const clp_kernel *kernel;
+    clpi_arena   arena;
+    clp_array   *arrays;              /* [kernel->n_operands] with scalars on the host */
+    clpi_bound  *bound;
+    clpi_place  *places;              /* [ir->n_operands] */
+    clpi_piece  *pieces;
+    int          n_pieces;
+    void        *launched;            /* the backend's event; NULL: nothing ran */
+    pthread_mutex_t lock;             /* of what follows */
+    bool         is_done;
+    clp_status   status;
+    const char  *text;                /* of the failure */
+    double       seconds;
+};
+
+/* ---- context.c ---- */
+/* The devices there are: calls fn with each, in the order "auto" tries them. */
+clp_status clpi_devices(clpi_env *env, clp_device_fn fn, void *user);
+
+/* ---- kernel.c ---- */
+/* source: kept by the caller until the call returns. */
+clp_status clpi_kernel_from_source(clp_context *ctx, const clpi_source *source, const char *name, const char *params,
+                                   clp_kernel **out_kernel);
+
+/* ---- array.c ---- */
+/* Checks the arrays by themselves and copies them into event->arrays, scalars of buffers with their value on the host. */
+clp_status clpi_arrays_take(clp_event *event, const clp_array *arrays, int n_arrays);
+clp_status clpi_arrays_check_buffers(const clp_event *event);      /* after binding: they lie inside their buffers */
+
+/* ---- memory.c ---- */
+clp_status clpi_memory_make(clp_event *event);                     /* after binding: places, and the pieces behind them */
+clp_status clpi_memory_read_back(const clp_event *event);          /* copies what was written to where it belongs */
+void       clpi_memory_release(clp_event *event);
+
+/* ---- event.c ---- */
+clp_status clpi_event_new(const clp_kernel *kernel, clp_event **out_event);
+void       clpi_event_settle(clp_event *event);                    /* waits; what it ran into stays in the event */
+
+#endif
