@@ -1,0 +1,64 @@
+/* clpallas: the command. In: the command line. Decides which command runs; every exit status comes from here. */
+#include <string.h>
+
+#include "tool.h"
+
+typedef struct command {
+    const char *name;
+    int       (*run)(const options *o);
+    unsigned    takes;
+    const char *arguments, *does;
+} command;
+
+static const command commands[] = {
+    { "run", command_run, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_RUN | TAKES_JSON, "FILE[:KERNEL] [options]",
+      "run a kernel on arrays" },
+    { "show", command_show, TAKES_KERNEL | TAKES_ARRAYS | TAKES_SVG, "FILE[:KERNEL] [options]",
+      "draw which program sees which block" },
+    { "emit", command_emit, TAKES_KERNEL | TAKES_DEVICE | TAKES_STAGE, "FILE[:KERNEL] [options]",
+      "print what the compiler makes of a kernel" },
+    { "devices", command_devices, TAKES_JSON, "[options]", "list what kernels can run on here, and why something cannot" },
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static void print_help(void)
+{
+    printf("clpallas %s: block-level kernels on OpenCL devices and in an interpreter\n\n", clp_version());
+    for (int i = 0; i < N_COMMANDS; i++)
+        printf("  clpallas %-8s %-24s %s\n", commands[i].name, commands[i].arguments, commands[i].does);
+    printf("  clpallas COMMAND --help\n  clpallas --version\n\n"
+           "FILE is kernel text, - is standard input, a bare name (matmul) a standard kernel.\n");
+}
+
+static int run_command(const command *c, int argc, char **argv)
+{
+    options o;
+    int status = options_parse(&o, c->takes, c->name, argc, argv);
+    if (status == DONE && o.help) {
+        printf("usage: clpallas %s %s\n\n%s\n\n", c->name, c->arguments, c->does);
+        options_help(c->takes);
+    } else if (status == DONE) {
+        status = c->run(&o);
+    }
+    options_done(&o);
+    if (fflush(stdout) || ferror(stdout))
+        return status ? status : fail("standard output cannot be written");
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    const char *name = argc > 1 ? argv[1] : "--help";
+    if (!strcmp(name, "--version")) {
+        printf("clpallas %s\n", clp_version());
+        return DONE;
+    }
+    if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
+        print_help();
+        return argc > 1 ? DONE : WRONG_USAGE;
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (!strcmp(name, commands[i].name))
+            return run_command(&commands[i], argc - 2, argv + 2);
+    return fail_usage("there is no command %s; clpallas --help lists them", name);
+}

@@ -1,0 +1,29 @@
+/* devices: `clpallas devices`: what kernels can run on here, one line each, and why something cannot be used. */
+#include "tool.h"
+
+typedef struct listing { bool json; int n; } listing;
+
+static void print_device(const char *which, bool usable, const char *detail, void *user)
+{
+    listing *l = user;
+    if (l->json) {
+        printf("%s{\"device\": ", l->n++ ? ", " : "");
+        json_string(stdout, which);
+        printf(", \"usable\": %s, \"detail\": ", usable ? "true" : "false");
+        json_string(stdout, detail);
+        putchar('}');
+    } else {
+        printf("%-8s %s%s\n", which, usable ? "" : "cannot be used: ", detail);
+    }
+}
+
+int command_devices(const options *o)
+{
+    listing l = { .json = o->json };
+    if (l.json)
+        printf("{\"devices\": [");
+    const clp_status status = clp_devices(print_device, &l);
+    if (l.json)
+        printf("]}\n");
+    return status ? fail_library(NULL) : DONE;
+}

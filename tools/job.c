@@ -1,0 +1,429 @@
+/* job: a kernel and its arrays, made ready from the options.
+ * In: options. Out: a context, a kernel, one array for each operand that a run takes, in declaration order.
+ * Decides sizes that nobody gave: dims are solved from every array that is there, then from --dim; shapes follow.       */
+#include "tool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "plan/bind.h"
+#include "run/run.h"
+
+static void print_line(const char *line, void *user)
+{
+    (void)user;
+    puts(line);
+}
+
+static char *read_all(FILE *f)
+{
+    size_t n = 0, cap = 1 << 16;
+    char *text = malloc(cap);
+    while (text) {
+        n += fread(text + n, 1, cap - n - 1, f);
+        if (n + 1 < cap)
+            break;
+        char *more = realloc(text, cap *= 2);
+        if (!more)
+            free(text);
+        text = more;
+    }
+    if (text)
+        text[n] = '\0';
+    return text;
+}
+
+static clp_status load_kernel(job *j)
+{
+    const options *o = j->o;
+    if (!strcmp(o->file, "-")) {
+        char *text = read_all(stdin);
+        const clp_status st = text ? clp_kernel_from_text(j->ctx, text, o->kernel, o->params, &j->kernel) : CLP_ERR_OOM;
+        free(text);
+        return st;
+    }
+    if (access(o->file, F_OK) && !strpbrk(o->file, "/."))
+        return clp_kernel_standard(j->ctx, o->kernel ? o->kernel : o->file, o->params, &j->kernel);
+    return clp_kernel_from_file(j->ctx, o->file, o->kernel, o->params, &j->kernel);
+}
+
+int job_open(job *j, const options *o, const char *device)
+{
+    *j = (job){ .o = o };
+    const clp_context_opts opts = { .device = device, .schedule = o->schedule, .print = print_line };
+    if (clp_context_new(&opts, &j->ctx))
+        return fail_library(NULL);
+    if (!strcmp(device, "auto") && !strcmp(j->ctx->backend->name, "interp") && !o->quiet)
+        fprintf(stderr, "clpallas: no OpenCL device can be used here: running on the interpreter\n");
+    const double start = seconds_now();
+    if (load_kernel(j))
+        return fail_library(j->ctx);
+    j->build_s = seconds_now() - start;
+    j->ir = j->kernel->ir;
+    j->plan = j->kernel->plan;
+    j->n = clp_kernel_n_operands(j->kernel);
+    j->arrays = calloc((size_t)j->n + 1, sizeof *j->arrays);
+    j->args = calloc((size_t)j->n + 1, sizeof *j->args);
+    return j->arrays && j->args ? DONE : fail("out of memory");
+}
+
+int job_operand(const job *j, int i)
+{
+    return j->kernel->operands[i];
+}
+
+static int find_array(const job *j, const char *name)
+{
+    for (int i = 0; i < j->n; i++)
+        if (!strcmp(clp_kernel_operand(j->kernel, i).name, name))
+            return i;
+    return -1;
+}
+
+/* Every name that the options give must be an operand that can take it. */
+static int check_names(const job *j, const pairs *list, const char *option, const char *what, bool (*fits)(clp_role))
+{
+    for (int k = 0; k < list->n; k++) {
+        const int i = find_array(j, list->items[k].name);
+        if (i >= 0 && fits(clp_kernel_operand(j->kernel, i).role))
+            continue;
+        char names[512] = "";
+        size_t n = 0;
+        for (int m = 0; m < j->n; m++)
+            if (fits(clp_kernel_operand(j->kernel, m).role) && n < sizeof names)
+                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", clp_kernel_operand(j->kernel, m).name);
+        return fail("%s: there is no %s %s in %s; it has %s", option, what, list->items[k].name, clp_kernel_name(j->kernel),
+                    *names ? names : "none");
+    }
+    return DONE;
+}
+
+static bool takes_array(clp_role role)  { return role != CLP_SCALAR; }
+static bool takes_scalar(clp_role role) { return role == CLP_SCALAR; }
+static bool is_output(clp_role role)    { return role == CLP_OUT || role == CLP_INOUT; }
+
+static const char *value_of(const pairs *list, const char *name)
+{
+    for (int k = list->n - 1; k >= 0; k--)
+        if (!strcmp(list->items[k].name, name))
+            return list->items[k].value;
+    return NULL;
+}
+
+static int make_scalar(tool_array *a, const clp_operand_info *info, const char *text)
+{
+    if (!text)
+        return fail("%s: expected a value: -s %s=...", info->name, info->name);
+    if (!array_new(a, info->dtype, 0, NULL))
+        return fail("%s: out of memory", info->name);
+    char *end = NULL;
+    errno = 0;
+    if (info->dtype == CLP_BOOL) {
+        *(unsigned char *)a->array.data = !strcmp(text, "true") || !strcmp(text, "1");
+        return !strcmp(text, "true") || !strcmp(text, "false") || !strcmp(text, "0") || !strcmp(text, "1")
+                   ? DONE : fail("%s: expected true or false, got %s", info->name, text);
+    }
+    if (!clpi_is_float(info->dtype)) {
+        const bool negative = *text == '-';
+        const unsigned long long u = negative ? 0 : strtoull(text, &end, 0);
+        const long long i = negative ? strtoll(text, &end, 0) : 0;
+        const bool fits = negative ? i >= clpi_int_min(info->dtype) : u <= clpi_int_max(info->dtype);
+        if (end == text || *end || errno || !fits)
+            return fail("%s: expected %s, got %s", info->name, clp_dtype_name(info->dtype), text);
+        const unsigned long long bits = negative ? (unsigned long long)i : u;
+        memcpy(a->array.data, &bits, (size_t)clp_dtype_bits(info->dtype) / 8);
+        return DONE;
+    }
+    const double value = strtod(text, &end);
+    if (end == text || *end)
+        return fail("%s: expected %s, got %s", info->name, clp_dtype_name(info->dtype), text);
+    array_set(&a->array, 0, value);
+    return DONE;
+}
+
+/* ---- Sizes ---- */
+
+/* A shape expression of the form mul * dim + add; false for any other. */
+static bool as_line(const clpi_ir *ir, clp_val v, int *dim, int64_t *mul, int64_t *add)
+{
+    const clpi_op *op = clpi_op_at(ir, v);
+    const clp_val *args = clpi_args(ir, op);
+    int64_t c;
+    if (op->kind == CLP_OP_dim) {
+        *dim = (int)op->attr;
+        *mul = 1;
+        *add = 0;
+        return true;
+    }
+    if (op->kind != CLP_OP_add && op->kind != CLP_OP_mul && op->kind != CLP_OP_sub)
+        return false;
+    int line = 0;
+    if (clpi_const_int(ir, args[0], &c) && op->kind != CLP_OP_sub)
+        line = 1;
+    else if (!clpi_const_int(ir, args[1], &c))
+        return false;
+    if (!as_line(ir, args[line], dim, mul, add))
+        return false;
+    if (op->kind == CLP_OP_mul) {
+        *mul *= c;
+        *add *= c;
+    } else {
+        *add += op->kind == CLP_OP_add ? c : -c;
+    }
+    return true;
+}
+
+static void dims_from_arrays(const job *j, int64_t *size, bool *known)
+{
+    for (int i = 0; i < j->n; i++) {
+        const clpi_operand *x = &j->ir->operands[job_operand(j, i)];
+        for (int d = 0; j->arrays[i].array.data && d < x->rank; d++) {
+            int dim;
+            int64_t mul, add;
+            if (!as_line(j->ir, x->shape[d], &dim, &mul, &add) || known[dim] || mul == 0)
+                continue;
+            size[dim] = (j->arrays[i].shape[d] - add) / mul;
+            known[dim] = true;
+        }
+    }
+}
+
+static int dims_from_options(job *j, int64_t *size, bool *known)
+{
+    j->dims = calloc((size_t)j->o->dims.n + 1, sizeof *j->dims);
+    if (!j->dims)
+        return fail("out of memory");
+    for (int k = 0; k < j->o->dims.n; k++) {
+        const pair *p = &j->o->dims.items[k];
+        int64_t value;
+        if (!is_number(p->value, &value) || value < 0)
+            return fail("--dim: %s: expected a size, got %s", p->name, p->value);
+        int dim = -1;
+        for (int d = 0; d < j->ir->n_dims; d++)
+            if (!strcmp(j->ir->dims[d], p->name))
+                dim = d;
+        if (dim < 0)
+            return fail("--dim: there is no dim %s in %s", p->name, clp_kernel_name(j->kernel));
+        if (!known[dim])
+            size[dim] = value;
+        known[dim] = true;
+        j->dims[j->n_dims++] = (clp_dim){ p->name, value };
+    }
+    return DONE;
+}
+
+/* The name of a dim in v whose size is not known, or NULL. */
+static const char *unknown_dim(const job *j, clp_val v, const bool *known)
+{
+    const clpi_op *op = clpi_op_at(j->ir, v);
+    if (op->kind == CLP_OP_dim)
+        return known[op->attr] ? NULL : j->ir->dims[op->attr];
+    const char *name = NULL;
+    for (uint32_t k = 0; k < op->n_args && !name; k++)
+        name = unknown_dim(j, clpi_args(j->ir, op)[k], known);
+    return name;
+}
+
+/* ---- The arrays that nobody gave ---- */
+
+typedef struct sizes { int64_t *size; bool *known; int64_t *header; } sizes;
+
+static bool shape_of(const job *j, const sizes *s, int i, const char **out_unknown)
+{
+    const clpi_operand *x = &j->ir->operands[job_operand(j, i)];
+    for (int d = 0; d < x->rank; d++) {
+        *out_unknown = unknown_dim(j, x->shape[d], s->known);
+        if (*out_unknown)
+            return false;
+        j->arrays[i].shape[d] = s->header[x->shape[d].id];
+    }
+    return true;
+}
+
+static int make_missing(job *j, const sizes *s, int i, bool make_up)
+{
+    const clp_operand_info info = clp_kernel_operand(j->kernel, i);
+    const char *source = value_of(&j->o->inputs, info.name);
+    const char *unknown = NULL;
+    const bool shape_known = shape_of(j, s, i, &unknown);
+    for (int d = 0; shape_known && d < info.rank; d++)
+        if (j->arrays[i].shape[d] < 0)
+            return fail("%s: its dimension %d would be %lld", info.name, d, (long long)j->arrays[i].shape[d]);
+    if (!source && info.role != CLP_OUT && !make_up)
+        return fail("%s: expected an array: -i %s=%s.npy, or made up: -i %s=randn:...", info.name, info.name, info.name, info.name);
+    if (!shape_known)
+        return fail("%s: the size of dim %s is not known: no array shows it; give it with --dim %s=...", info.name, unknown, unknown);
+    if (info.role == CLP_OUT && !source) {
+        tool_array *a = &j->arrays[i];
+        int64_t shape[CLP_MAX_RANK];
+        memcpy(shape, a->shape, sizeof shape);
+        return array_new(a, info.dtype, info.rank, shape) ? DONE : fail("%s: out of memory", info.name);
+    }
+    if (!source) {
+        source = clpi_is_float(info.dtype) ? "randn" : "zeros";
+        if (!j->o->quiet)
+            fprintf(stderr, "clpallas: %s: made up: %s\n", info.name, source);
+    }
+    return array_make_up(&j->arrays[i], info.name, info.dtype, info.rank, source, true);
+}
+
+/* What stands in the options with its size. */
+static int make_given(job *j, int i)
+{
+    const clp_operand_info info = clp_kernel_operand(j->kernel, i);
+    const char *source = value_of(&j->o->inputs, info.name);
+    if (info.role == CLP_SCALAR)
+        return make_scalar(&j->arrays[i], &info, value_of(&j->o->scalars, info.name));
+    if (!source)
+        return DONE;
+    if (!array_is_made_up(source))
+        return array_read(&j->arrays[i], info.name, info.dtype, info.rank, source);
+    if (strchr(source, ':') || info.rank == 0)
+        return array_make_up(&j->arrays[i], info.name, info.dtype, info.rank, source, false);
+    return DONE;
+}
+
+/* `out z alias x` stands on the storage of x, which is ours alone. */
+static int share_alias(job *j, int i)
+{
+    const clpi_operand *z = &j->ir->operands[job_operand(j, i)];
+    if (z->alias < 0)
+        return DONE;
+    const int from = find_array(j, j->ir->operands[z->alias].name);
+    if (j->arrays[i].array.data)
+        return fail("%s: stands on the storage of %s; give that one's content", z->name, j->ir->operands[z->alias].name);
+    if (from < 0 || !j->arrays[from].array.data)
+        return fail("%s: expected an array for %s first", z->name, j->ir->operands[z->alias].name);
+    j->arrays[i].array = j->arrays[from].array;
+    memcpy(j->arrays[i].shape, j->arrays[from].shape, sizeof j->arrays[i].shape);
+    return DONE;
+}
+
+/* dim sizes, then all header values that follow from them. */
+static int solve_sizes(job *j, sizes *s)
+{
+    s->size = calloc((size_t)j->ir->n_dims + 1, sizeof *s->size);
+    s->known = calloc((size_t)j->ir->n_dims + 1, sizeof *s->known);
+    s->header = calloc((size_t)j->ir->n_header + 1, sizeof *s->header);
+    int64_t *axes = calloc((size_t)j->ir->n_axes + 1, sizeof *axes);
+    clpi_elem *scalar = calloc((size_t)j->ir->n_operands + 1, sizeof *scalar);
+    int status = s->size && s->known && s->header && axes && scalar ? DONE : fail("out of memory");
+    if (!status) {
+        dims_from_arrays(j, s->size, s->known);
+        status = dims_from_options(j, s->size, s->known);
+    }
+    if (!status) {
+        clpi_bound bound = { .plan = j->plan, .dim = s->size, .axis_size = axes, .scalar = scalar, .header = s->header };
+        for (int i = 0; i < j->n; i++)
+            if (j->ir->operands[job_operand(j, i)].role == CLP_SCALAR)
+                scalar[job_operand(j, i)] = clpi_elem_from_bits(j->arrays[i].array.dtype, array_bits(&j->arrays[i].array, 0));
+        clpi_header_at_launch(&bound);
+    }
+    free(axes);
+    free(scalar);
+    return status;
+}
+
+static int parse_box(job *j)
+{
+    const int n = j->ir->n_axes;
+    if (!j->o->box.n)
+        return DONE;
+    j->box_start = calloc((size_t)n + 1, sizeof *j->box_start);
+    j->box_count = calloc((size_t)n + 1, sizeof *j->box_count);
+    if (!j->box_start || !j->box_count)
+        return fail("out of memory");
+    for (int a = 0; a < n; a++)
+        j->box_count[a] = -1;
+    for (int k = 0; k < j->o->box.n; k++) {
+        const pair *p = &j->o->box.items[k];
+        long long from, to;
+        char end;
+        if (sscanf(p->value, "%lld:%lld%c", &from, &to, &end) != 2 || from < 0 || to < from)
+            return fail("--box: %s: expected FROM:TO, got %s", p->name, p->value);
+        int axis = -1;
+        for (int a = 0; a < n; a++)
+            if (!strcmp(j->ir->axes[a].name, p->name))
+                axis = a;
+        if (axis < 0)
+            return fail("--box: there is no axis %s in %s", p->name, clp_kernel_name(j->kernel));
+        j->box_start[axis] = from;
+        j->box_count[axis] = to - from;
+    }
+    return DONE;
+}
+
+/* Axes that --box does not name are whole: their sizes are known once the arrays are there. */
+static int finish_box(job *j)
+{
+    bool is_open = false;
+    for (int a = 0; j->box_count && a < j->ir->n_axes; a++)
+        is_open = is_open || j->box_count[a] < 0;
+    if (!is_open)
+        return DONE;
+    int64_t *start = j->box_start, *count = j->box_count;
+    j->box_start = j->box_count = NULL;
+    clpi_arena arena;
+    clpi_env *env = &j->ctx->env;
+    clpi_arena_init(&arena, env);
+    clpi_bound *bound = NULL;
+    const int status = bind_job(j, env, &arena, &bound);
+    for (int a = 0; !status && a < j->ir->n_axes; a++)
+        if (count[a] < 0)
+            count[a] = bound->axis_size[a];
+    clpi_arena_done(&arena);
+    j->box_start = start;
+    j->box_count = count;
+    return status;
+}
+
+int job_arrays(job *j, bool make_up_missing)
+{
+    int status = check_names(j, &j->o->inputs, "-i", "array", takes_array);
+    if (!status)
+        status = check_names(j, &j->o->scalars, "-s", "scalar", takes_scalar);
+    if (!status)
+        status = check_names(j, &j->o->outputs, "-o", "output", is_output);
+    if (!status)
+        status = parse_box(j);
+    for (int i = 0; !status && i < j->n; i++)
+        status = make_given(j, i);
+    sizes s = { 0 };
+    if (!status)
+        status = solve_sizes(j, &s);
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; !status && i < j->n; i++) {
+            const bool is_alias = j->ir->operands[job_operand(j, i)].alias >= 0;
+            if (pass == 0 && !is_alias && !j->arrays[i].array.data)
+                status = make_missing(j, &s, i, make_up_missing);
+            else if (pass == 1)
+                status = share_alias(j, i);
+        }
+    free(s.size);
+    free(s.known);
+    free(s.header);
+    for (int i = 0; !status && i < j->n; i++)
+        j->args[i] = j->arrays[i].array;
+    return status ? status : finish_box(j);
+}
+
+void job_run_opts(const job *j, clp_run_opts *out)
+{
+    *out = (clp_run_opts){ .grid_start = j->box_start, .grid_count = j->box_count, .order = j->o->order, .seed = j->o->seed,
+                           .dims = j->dims, .n_dims = j->n_dims };
+}
+
+void job_done(job *j)
+{
+    clp_kernel_free(j->kernel);
+    clp_context_free(j->ctx);
+    for (int i = 0; j->arrays && i < j->n; i++)
+        array_done(&j->arrays[i]);
+    free(j->arrays);
+    free(j->args);
+    free(j->dims);
+    free(j->box_start);
+    free(j->box_count);
+}

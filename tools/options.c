@@ -1,0 +1,310 @@
+/* options: the command line of a command, parsed by one table of rows.
+ * In: argv behind the command's name. Out: an options record whose strings point into argv or belong to it.
+ * Decides only form: whether names and files exist is found out where they are used.                                   */
+#include "tool.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef enum kind {
+    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, ON, SCHEDULE, ORDER, TIME, VERIFY, SVG, FILE_OUT,
+    STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, QUIET, JSON, HELP
+} kind;
+
+typedef struct row {
+    const char *name;
+    kind        kind;
+    unsigned    takes;            /* commands that take any of these have it; 0: all */
+    const char *value;            /* NULL: none; "[N]": may follow if it is a number */
+    const char *help;
+} row;
+
+static const row rows[] = {
+    { "-p", PARAMS, TAKES_KERNEL, "NAME=VALUE,...", "parameters of the kernel; may be repeated" },
+    { "-i", INPUT, TAKES_ARRAYS, "NAME=SOURCE", "an array: a NumPy file, or randn rand zeros ones iota with :512x256 and ,SEED" },
+    { "-s", SCALAR, TAKES_ARRAYS, "NAME=VALUE", "a scalar operand" },
+    { "-o", OUTPUT, TAKES_RUN, "NAME[=FILE]", "write an output to a NumPy file; without a file, print it" },
+    { "--dim", DIM, TAKES_ARRAYS, "NAME=SIZE,...", "dims that no array shows" },
+    { "--box", BOX, TAKES_ARRAYS, "AXIS=FROM:TO,...", "run only this part of the grid" },
+    { "--on", ON, TAKES_DEVICE, "DEVICE", "auto, cl, cl:1, interp; auto is the first OpenCL device, else the interpreter" },
+    { "--schedule", SCHEDULE, TAKES_DEVICE, "SHAPE", "auto, vector, simt: the shape of the OpenCL code" },
+    { "--order", ORDER, TAKES_RUN, "ORDER", "forward, reverse, shuffle:SEED: the order of programs, on the interpreter" },
+    { "--time", TIME, TAKES_RUN, "[N]", "time N runs (10): minimum, median, GFLOP/s of dots, GB/s of arrays" },
+    { "--verify", VERIFY, TAKES_RUN, NULL, "run on the interpreter as well and compare; status 3 if they differ" },
+    { "--ir", STAGE_IR, TAKES_STAGE, NULL, "the kernel as the compiler sees it, in kernel language (the default)" },
+    { "--plan", STAGE_PLAN, TAKES_STAGE, NULL, "what holds on every device" },
+    { "--nest", STAGE_NEST, TAKES_STAGE, NULL, "loops and tiles" },
+    { "--cl", STAGE_CL, TAKES_STAGE, NULL, "OpenCL C" },
+    { "--svg", SVG, TAKES_SVG, "FILE", "draw into an SVG file instead of the terminal" },
+    { "--output", FILE_OUT, TAKES_STAGE, "FILE", "write to a file" },
+    { "--quiet", QUIET, 0, NULL, "say less" },
+    { "--json", JSON, TAKES_JSON, NULL, "results as JSON on standard output" },
+    { "--help", HELP, 0, NULL, "this text" },
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static int say(int status, const char *format, va_list args)
+{
+    fflush(stdout);
+    fputs("clpallas: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    return status;
+}
+
+int fail(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int status = say(FAILED, format, args);
+    va_end(args);
+    return status;
+}
+
+int fail_usage(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int status = say(WRONG_USAGE, format, args);
+    va_end(args);
+    return status;
+}
+
+int fail_library(const clp_context *ctx)
+{
+    const char *text = clp_last_error(ctx);
+    /* Errors in kernel text have their own place in front, and source lines; the rest is one line of ours. */
+    if (!strstr(text, ": error: "))
+        return fail("%s", text);
+    fflush(stdout);
+    fputs(text, stderr);
+    if (*text && text[strlen(text) - 1] != '\n')
+        fputc('\n', stderr);
+    return FAILED;
+}
+
+double seconds_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+bool is_number(const char *text, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    const long long value = strtoll(text, &end, 0);
+    *out = value;
+    return *text && !*end && !errno;
+}
+
+/* Adds "name=value" items, separated by commas where a row allows several; the text is cut in place. */
+static int add_pairs(pairs *list, char *text, bool several, bool needs_value, const row *r)
+{
+    for (char *item = text; item; ) {
+        char *next = several ? strchr(item, ',') : NULL;
+        if (next)
+            *next++ = '\0';
+        char *equals = strchr(item, '=');
+        if (equals)
+            *equals++ = '\0';
+        if (!*item || (needs_value && (!equals || !*equals)))
+            return fail_usage("%s: expected %s, got %s", r->name, r->value, *item ? item : "nothing");
+        list->items[list->n++] = (pair){ item, equals };
+        item = next;
+    }
+    return DONE;
+}
+
+static int set_choice(options *o, const row *r, const char *value)
+{
+    static const char *const schedules[] = { "auto", "vector", "simt" };
+    if (r->kind == SCHEDULE) {
+        for (int i = 0; i < 3; i++)
+            if (!strcmp(value, schedules[i])) {
+                o->schedule = (clp_schedule)i;
+                return DONE;
+            }
+        return fail_usage("--schedule: expected auto, vector or simt, got %s", value);
+    }
+    int64_t seed = 0;
+    if (!strcmp(value, "forward")) {
+        o->order = CLP_ORDER_FORWARD;
+    } else if (!strcmp(value, "reverse")) {
+        o->order = CLP_ORDER_REVERSE;
+    } else if (!strcmp(value, "shuffle") || (!strncmp(value, "shuffle:", 8) && is_number(value + 8, &seed))) {
+        o->order = CLP_ORDER_SHUFFLE;
+        o->seed = (uint64_t)seed;
+    } else {
+        return fail_usage("--order: expected forward, reverse or shuffle:SEED, got %s", value);
+    }
+    return DONE;
+}
+
+static int add_params(options *o, const char *value)
+{
+    const size_t n = o->params ? strlen(o->params) : 0;
+    char *joined = realloc(o->params, n + strlen(value) + 3);
+    if (!joined)
+        return fail("out of memory");
+    o->params = joined;
+    sprintf(joined + n, "%s%s", n ? ", " : "", value);
+    return DONE;
+}
+
+static int set(options *o, const row *r, char *value)
+{
+    switch (r->kind) {
+    case PARAMS:     return add_params(o, value);
+    case INPUT:      return add_pairs(&o->inputs, value, false, true, r);
+    case SCALAR:     return add_pairs(&o->scalars, value, true, true, r);
+    case OUTPUT:     return add_pairs(&o->outputs, value, false, false, r);
+    case DIM:        return add_pairs(&o->dims, value, true, true, r);
+    case BOX:        return add_pairs(&o->box, value, true, true, r);
+    case ON:         o->on = value; break;
+    case SCHEDULE:
+    case ORDER:      return set_choice(o, r, value);
+    case TIME:       o->n_runs = value ? atoi(value) : 10; break;
+    case VERIFY:     o->verify = true; break;
+    case SVG:        o->svg = value; break;
+    case FILE_OUT:   o->output = value; break;
+    case STAGE_IR:   o->stage = CLP_STAGE_IR; break;
+    case STAGE_PLAN: o->stage = CLP_STAGE_PLAN; break;
+    case STAGE_NEST: o->stage = CLP_STAGE_NEST; break;
+    case STAGE_CL:   o->stage = CLP_STAGE_CL; break;
+    case QUIET:      o->quiet = true; break;
+    case JSON:       o->json = true; break;
+    case HELP:       o->help = true; break;
+    }
+    return DONE;
+}
+
+/* Splits FILE[:KERNEL] at the last colon, unless a file of the whole name exists. */
+static int split_program(options *o, char *text)
+{
+    o->program = text;
+    o->file = text;
+    FILE *whole = fopen(text, "rb");
+    if (whole) {
+        fclose(whole);
+        return DONE;
+    }
+    char *colon = strrchr(text, ':');
+    if (!colon || strchr(colon, '/'))
+        return DONE;
+    const size_t n = (size_t)(colon - text);
+    char *file = malloc(n + 1);
+    if (!file)
+        return fail("out of memory");
+    memcpy(file, text, n);
+    file[n] = '\0';
+    o->file = file;
+    o->kernel = colon + 1;
+    return DONE;
+}
+
+static bool lists_new(options *o, int argc, char **argv)
+{
+    /* Each list holds at most one item for each argument and each comma in it. */
+    size_t n = (size_t)argc + 1;
+    for (int i = 0; i < argc; i++)
+        for (const char *p = argv[i]; *p; p++)
+            n += *p == ',';
+    pairs *const lists[] = { &o->inputs, &o->scalars, &o->outputs, &o->dims, &o->box };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        lists[i]->items = calloc(n, sizeof(pair));
+        if (!lists[i]->items)
+            return false;
+    }
+    return true;
+}
+
+static const row *find_row(const char *name, size_t n, unsigned takes)
+{
+    for (int i = 0; i < N_ROWS; i++)
+        if (strlen(rows[i].name) == n && !strncmp(rows[i].name, name, n) && (!rows[i].takes || (rows[i].takes & takes)))
+            return &rows[i];
+    return strncmp(name, "-h", n) || n != 2 ? NULL : &rows[N_ROWS - 1];
+}
+
+/* One argument that begins with a dash; i moves on where the value is an argument of its own. */
+static int parse_option(options *o, unsigned takes, const char *command, int argc, char **argv, int *i)
+{
+    char *text = argv[*i];
+    char *value = NULL;
+    size_t n = strlen(text);
+    if (!strncmp(text, "--", 2) && strchr(text, '=')) {
+        value = strchr(text, '=') + 1;
+        n = (size_t)(value - text) - 1;
+    } else if (text[1] != '-' && n > 2) {
+        value = text + 2;
+        n = 2;
+    }
+    const row *r = find_row(text, n, takes);
+    if (!r)
+        return fail_usage("%s: there is no option %.*s; clpallas %s --help lists them", command, (int)n, text, command);
+    int64_t number;
+    if (!r->value && value)
+        return fail_usage("%s: takes no value, got %s", r->name, value);
+    if (r->value && !value) {
+        const bool follows = *i + 1 < argc;
+        if (r->value[0] != '[' && !follows)
+            return fail_usage("%s: expected %s behind it", r->name, r->value);
+        if (r->value[0] != '[' || (follows && is_number(argv[*i + 1], &number)))
+            value = argv[++*i];
+    }
+    if (r->kind == TIME && value && (!is_number(value, &number) || number < 1 || number > 1000000))
+        return fail_usage("--time: expected a number of runs, got %s", value);
+    return set(o, r, value);
+}
+
+int options_parse(options *o, unsigned takes, const char *command, int argc, char **argv)
+{
+    *o = (options){ 0 };
+    if (!lists_new(o, argc, argv))
+        return fail("out of memory");
+    for (int i = 0; i < argc; i++) {
+        int status = DONE;
+        if (argv[i][0] == '-' && argv[i][1])
+            status = parse_option(o, takes, command, argc, argv, &i);
+        else if (!(takes & TAKES_KERNEL) || o->program)
+            status = fail_usage("%s: unexpected argument %s", command, argv[i]);
+        else
+            status = split_program(o, argv[i]);
+        if (status)
+            return status;
+    }
+    if ((takes & TAKES_KERNEL) && !o->program && !o->help)
+        return fail_usage("%s: expected FILE[:KERNEL]; clpallas %s --help", command, command);
+    const char *device = getenv("CLPALLAS_DEVICE");
+    if (!o->on)
+        o->on = device && *device ? device : "auto";
+    return DONE;
+}
+
+void options_help(unsigned takes)
+{
+    for (int i = 0; i < N_ROWS; i++) {
+        if (rows[i].takes && !(rows[i].takes & takes))
+            continue;
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", rows[i].name, rows[i].value ? rows[i].value : "");
+        printf("  %-28s %s\n", left, rows[i].help);
+    }
+}
+
+void options_done(options *o)
+{
+    free(o->params);
+    if (o->file != o->program)
+        free((char *)o->file);
+    free(o->inputs.items);
+    free(o->scalars.items);
+    free(o->outputs.items);
+    free(o->dims.items);
+    free(o->box.items);
+}

@@ -1,0 +1,152 @@
+/* tool: what the commands of `clpallas` share. Each file's part stands under its name; clpallas.c has the table of commands.
+ *
+ * Every command is a function of the options that returns the exit status. Messages for people go to standard error,
+ * results to standard output.                                                                                         */
+#ifndef TOOL_H
+#define TOOL_H
+
+#include <stdio.h>
+
+#include "clpallas.h"
+#include "plan/plan.h"
+
+enum { DONE = 0, FAILED = 1, WRONG_USAGE = 2, FOUND = 3 };      /* exit statuses */
+
+/* ---- options.c: the command line ---- */
+
+typedef struct pair { const char *name, *value; } pair;         /* value NULL: none was given */
+typedef struct pairs { pair *items; int n; } pairs;
+
+typedef struct options {
+    const char *program;          /* FILE as given */
+    const char *file;             /* FILE without :KERNEL */
+    const char *kernel;           /* NULL: the only one of the file */
+    char       *params;           /* all -p joined */
+    pairs       inputs, scalars, outputs, dims, box;
+    const char *on;               /* device */
+    clp_schedule schedule;
+    clp_order   order;
+    uint64_t    seed;
+    clp_stage   stage;            /* emit */
+    int         n_runs;           /* --time; 0: not timed */
+    bool        verify;
+    const char *svg, *output;     /* file names */
+    bool        quiet, json, help;
+} options;
+
+/* Which options a command takes, as a set. */
+enum {
+    TAKES_KERNEL = 1, TAKES_ARRAYS = 2, TAKES_DEVICE = 4, TAKES_RUN = 8, TAKES_STAGE = 16, TAKES_SVG = 32, TAKES_JSON = 64
+};
+/* argv behind the command's name. Returns DONE, or WRONG_USAGE after saying what was wrong. */
+int  options_parse(options *o, unsigned takes, const char *command, int argc, char **argv);
+void options_help(unsigned takes);
+void options_done(options *o);
+
+int fail(const char *format, ...) CLP_PRINTF(1, 2);             /* "clpallas: ..."; returns FAILED */
+int fail_usage(const char *format, ...) CLP_PRINTF(1, 2);       /* the same, returns WRONG_USAGE */
+int fail_library(const clp_context *ctx);                       /* the context's last error, as it stands; returns FAILED */
+double seconds_now(void);
+bool is_number(const char *text, int64_t *out);
+
+/* ---- npy.c: NumPy files ---- */
+
+typedef struct npy {
+    void   *map;                  /* the whole file, private to this process: writes stay in memory */
+    size_t  map_bytes;
+    void   *data;
+    char    kind;                 /* f i u b V: as NumPy's descr has it */
+    int     item_bytes;
+    int     rank;
+    int64_t shape[CLP_MAX_RANK];
+    bool    is_fortran;
+} npy;
+
+bool npy_open(const char *path, npy *out, char *why, size_t why_bytes);     /* why: "not a NumPy file" */
+void npy_close(npy *n);
+clp_dtype npy_dtype(const npy *n, clp_dtype wanted);   /* wanted where the file can hold it, else the file's own; NONE: neither */
+/* Writes beside path and renames: the file appears whole or not at all. data: C order, unpacked. */
+bool npy_write(const char *path, clp_dtype dtype, int rank, const int64_t *shape, const void *data, size_t n_bytes);
+const char *npy_descr(clp_dtype dtype);
+
+/* ---- arrays.c: arrays in memory ---- */
+
+typedef struct tool_array {
+    clp_array array;              /* data NULL: not there yet */
+    int64_t   shape[CLP_MAX_RANK], strides[CLP_MAX_RANK];
+    void     *memory;             /* ours, or NULL: the file's or another array's */
+    npy       file;
+} tool_array;
+
+int64_t array_elems(const clp_array *a);
+size_t  array_bytes(const clp_array *a);
+bool    array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape);      /* zeroed memory; false: none left */
+bool    array_copy(tool_array *a, const clp_array *from);                                /* contiguous */
+void    array_done(tool_array *a);
+int     array_read(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *path);
+/* source: randn rand zeros ones iota, with ":512x256" and ",seed" as wanted. shape_known: a->shape is to be used. */
+bool    array_is_made_up(const char *source);
+int     array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *source, bool shape_known);
+int     array_write(const clp_array *a, const char *path);
+double  array_number(const clp_array *a, int64_t i);              /* element i in row-major order */
+uint64_t array_bits(const clp_array *a, int64_t i);
+void    array_set(clp_array *a, int64_t i, double value);         /* contiguous arrays */
+
+/* ---- print.c ---- */
+void array_print(FILE *out, const clp_array *a);                  /* as NumPy prints it, long arrays shortened */
+void json_string(FILE *out, const char *text);
+
+/* ---- job.c: a kernel with its arrays, ready to run ---- */
+
+typedef struct job {
+    const options   *o;
+    clp_context     *ctx;
+    clp_kernel      *kernel;
+    const clpi_ir   *ir;
+    const clpi_plan *plan;
+    int              n;           /* operands that a run takes */
+    tool_array      *arrays;      /* [n] */
+    clp_array       *args;        /* [n] the same for clp_run */
+    clp_dim         *dims;        /* --dim */
+    int              n_dims;
+    int64_t         *box_start, *box_count;     /* [n_axes]; NULL: the whole grid */
+    double           build_s;
+} job;
+
+int  job_open(job *j, const options *o, const char *device);      /* context and kernel */
+int  job_arrays(job *j, bool make_up_missing);
+void job_run_opts(const job *j, clp_run_opts *out);
+void job_done(job *j);
+int  job_operand(const job *j, int i);                             /* the operand's number in the IR of array i */
+
+/* ---- count.c: work and traffic of a launch ---- */
+
+typedef struct counts { double flops, bytes; } counts;             /* 0: cannot be counted */
+counts count_launch(const job *j, const clpi_bound *bound);
+/* Binds the job's arrays; the bound lives in the arena. */
+int  bind_job(job *j, clpi_env *env, clpi_arena *arena, clpi_bound **out);
+const clpi_prefetch *prefetch_of(job *j, clpi_prefetch *p);        /* reads the job's prefetch arrays */
+
+/* ---- the commands ---- */
+int command_run(const options *o);
+int command_show(const options *o);
+int command_emit(const options *o);
+int command_devices(const options *o);
+
+/* ---- show.c, svg.c ---- */
+
+/* One block of an operand, and the programs that see it: for each axis the first and last value among them. */
+typedef struct view {
+    int64_t start[CLP_MAX_RANK], lo[CLP_MAX_RANK], hi[CLP_MAX_RANK];      /* as in clpi_window */
+    int64_t first[CLPI_MAX_AXES], last[CLPI_MAX_AXES];
+    int64_t n_programs;
+    bool    is_inside;            /* some element of it exists */
+} view;
+
+typedef struct views { int operand; view *items; int n; } views;          /* sorted by start, each block once */
+
+void view_label(char *text, size_t n_bytes, const job *j, const clpi_bound *bound, const view *v);   /* "(0, *, 2)" */
+void operand_title(char *text, size_t n_bytes, const job *j, const clpi_bound *bound, int operand);
+int  svg_write(const char *path, const job *j, const clpi_bound *bound, const views *all, int n);
+
+#endif
