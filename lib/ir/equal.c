@@ -1,7 +1,9 @@
 /* equal: whether two kernels are the same kernel.
  * In: two verified IRs. Out: yes, or the first difference. Names and positions are free; operands, dims, axes and strings
  * are told apart by their number. Header values are compared as expressions, since they are used as such: how often a part
- * of one is written down does not count. Ops of the body are compared one by one.                                      */
+ * of one is written down does not count. Ops of the body are compared one by one, but for constants, which are what they
+ * are wherever they stand; NaNs are equal.                                                                              */
+#include <math.h>
 #include <string.h>
 
 #include "ir/ir.h"
@@ -32,16 +34,31 @@ static bool same_subs(const pair *p, const clpi_op *x, const clpi_op *y)
     return true;
 }
 
+/* Stored bits of one element: the same element. */
+static bool same_bits(clp_dtype d, uint64_t x, uint64_t y)
+{
+    if (x == y || !clpi_is_float(d))
+        return x == y;
+    clpi_elem e = clpi_elem_from_bits(d, x), f = clpi_elem_from_bits(d, y);
+    return d == CLP_F64 ? isnan(e.d) && isnan(f.d) : isnan(e.f) && isnan(f.f);
+}
+
+static bool same_attr(const pair *p, const clpi_op *x, const clpi_op *y)
+{
+    if (x->kind == CLP_OP_print || x->kind == CLP_OP_assert)
+        return strcmp(p->a->strings.items[x->attr], p->b->strings.items[y->attr]) == 0;
+    if (x->kind == CLP_OP_const)
+        return same_bits(p->a->types.items[x->type].dtype, x->attr, y->attr);
+    return x->attr == y->attr;
+}
+
 /* All of two ops but their operands and what is numbered in each kernel by itself. */
 static bool same_kind(const pair *p, const clpi_op *x, const clpi_op *y)
 {
-    bool has_string = x->kind == CLP_OP_print || x->kind == CLP_OP_assert;
     if (x->kind != y->kind || x->n_args != y->n_args || x->n_subs != y->n_subs || x->operand != y->operand ||
-        x->has_other != y->has_other || x->has_mask != y->has_mask || (!has_string && x->attr != y->attr))
+        x->has_other != y->has_other || x->has_mask != y->has_mask)
         return false;
-    if (has_string && strcmp(p->a->strings.items[x->attr], p->b->strings.items[y->attr]) != 0)
-        return false;
-    return clpi_type_eq(&p->a->types.items[x->type], &p->b->types.items[y->type]) && same_subs(p, x, y);
+    return clpi_type_eq(&p->a->types.items[x->type], &p->b->types.items[y->type]) && same_attr(p, x, y) && same_subs(p, x, y);
 }
 
 /* ---- Header ---- */
@@ -75,7 +92,7 @@ static bool same_operand(const pair *p, int k)
     const clpi_operand *x = &p->a->operands[k], *y = &p->b->operands[k];
     if (x->role != y->role || x->dtype != y->dtype || x->rank != y->rank || x->has_block != y->has_block)
         return differ(p, "%s: role, dtype, rank or block differs", x->name);
-    if (x->has_pad != y->has_pad || (x->has_pad && x->pad_bits != y->pad_bits) || x->alias != y->alias)
+    if (x->has_pad != y->has_pad || (x->has_pad && !same_bits(x->dtype, x->pad_bits, y->pad_bits)) || x->alias != y->alias)
         return differ(p, "%s: pad or alias differs", x->name);
     for (int i = 0; i < x->rank; i++)
         if (!same_expr(p, x->shape[i], y->shape[i]))
@@ -105,23 +122,53 @@ static bool same_frame(const pair *p)
 
 /* ---- Body ---- */
 
-static bool same_body(const pair *p)
+/* [ops.n + 1] how many ops of the body that are no constants stand before each op: its number among them. */
+static uint32_t *number_ops(const clpi_ir *ir, clpi_arena *arena)
+{
+    uint32_t *number = CLPI_NEW_N(arena, uint32_t, (size_t)ir->ops.n + 1);
+    for (uint32_t i = ir->n_header; number && i < ir->ops.n; i++)
+        number[i + 1] = number[i] + (ir->ops.items[i].kind != CLP_OP_const);
+    return number;
+}
+
+static uint32_t skip_constants(const clpi_ir *ir, uint32_t i)
+{
+    while (i < ir->ops.n && ir->ops.items[i].kind == CLP_OP_const)
+        i++;
+    return i;
+}
+
+static bool same_operands(const pair *p, const clpi_op *x, const clpi_op *y, const uint32_t *in_a, const uint32_t *in_b)
+{
+    for (uint32_t k = 0; k < x->n_args; k++) {
+        clp_val a = clpi_args(p->a, x)[k], b = clpi_args(p->b, y)[k];
+        const clpi_op *of_a = clpi_op_at(p->a, a), *of_b = clpi_op_at(p->b, b);
+        bool is_same = of_a->kind == CLP_OP_const ? same_kind(p, of_a, of_b) : of_b->kind != CLP_OP_const && in_a[a.id] == in_b[b.id];
+        if (!is_same)
+            return differ(p, "op %u of the body (%s): operand %u differs", in_a[x - p->a->ops.items], clpi_ops[x->kind].name, k);
+    }
+    return true;
+}
+
+static bool same_body(const pair *p, clpi_arena *arena)
 {
     const clpi_ir *a = p->a, *b = p->b;
-    uint32_t n = a->ops.n - a->n_header;
-    if (n != b->ops.n - b->n_header)
-        return differ(p, "%u ops against %u", n, b->ops.n - b->n_header);
-    for (uint32_t i = 0; i < n; i++) {
-        const clpi_op *x = &a->ops.items[a->n_header + i], *y = &b->ops.items[b->n_header + i];
+    const uint32_t *in_a = number_ops(a, arena), *in_b = number_ops(b, arena);
+    if (!in_a || !in_b)
+        return differ(p, "out of memory");
+    if (in_a[a->ops.n] != in_b[b->ops.n])
+        return differ(p, "%u ops against %u", in_a[a->ops.n], in_b[b->ops.n]);
+    uint32_t i = skip_constants(a, a->n_header), j = skip_constants(b, b->n_header);
+    for (; i < a->ops.n; i = skip_constants(a, i + 1), j = skip_constants(b, j + 1)) {
+        const clpi_op *x = &a->ops.items[i], *y = &b->ops.items[j];
         if (!same_kind(p, x, y))
-            return differ(p, "op %u of the body: `%s` against `%s`, or its type or attributes", i, clpi_ops[x->kind].name,
+            return differ(p, "op %u of the body: `%s` against `%s`, or its type or attributes", in_a[i], clpi_ops[x->kind].name,
                           clpi_ops[y->kind].name);
-        for (uint32_t k = 0; k < x->n_args; k++)
-            if (clpi_args(a, x)[k].id - a->n_header != clpi_args(b, y)[k].id - b->n_header)
-                return differ(p, "op %u of the body (%s): operand %u differs", i, clpi_ops[x->kind].name, k);
+        if (!same_operands(p, x, y, in_a, in_b))
+            return false;
         bool is_region = clpi_ops[x->kind].flags & CLP_REGION;
-        if (is_region && (x->mid - a->n_header != y->mid - b->n_header || x->end - a->n_header != y->end - b->n_header))
-            return differ(p, "op %u of the body (%s): the region ends elsewhere", i, clpi_ops[x->kind].name);
+        if (is_region && (in_a[x->mid] != in_b[y->mid] || in_a[x->end] != in_b[y->end]))
+            return differ(p, "op %u of the body (%s): the region ends elsewhere", in_a[i], clpi_ops[x->kind].name);
     }
     return true;
 }
@@ -132,7 +179,7 @@ bool clpi_ir_equal(const clpi_ir *a, const clpi_ir *b, clpi_str *why)
     clpi_arena arena;
     clpi_arena_init(&arena, a->env);
     p.known = CLPI_NEW_N(&arena, uint32_t, a->n_header);
-    bool is_equal = p.known ? same_frame(&p) && same_body(&p) : differ(&p, "out of memory");
+    bool is_equal = p.known ? same_frame(&p) && same_body(&p, &arena) : differ(&p, "out of memory");
     clpi_arena_done(&arena);
     return is_equal;
 }
