@@ -92,8 +92,8 @@ $T $f($T a, $T b)
 $T $f($T a, $T b)
 {
     $T r = fmod(a, b);
-    r = ((r != ($T)(0)) & ((r < ($T)(0)) != (b < ($T)(0)))) ? r + b : r;
-    return ((r == ($T)(0)) & (b != ($T)(0))) ? copysign(r, b) : r;
+    $T moved = (r < ($T)(0)) != (b < ($T)(0)) ? r + b : r;
+    return r == ($T)(0) ? copysign(r, b) : moved;
 }
 //# mod sints
 /* The sign of b; by zero: a. */
@@ -400,52 +400,21 @@ $T $f($F a)
     return convert_$M(a < ($F)($flo)) ? ($T)($lo) : r;
 }
 
-//# erf_inv f32
-/* M. Giles's rational-free approximation in w = -log(1 - x^2). */
-$T $f($T x)
-{
-    $T w = -log1p(-x * x);
-    $T s = w - 2.5f, t = sqrt(w) - 3.0f;
-    $T p = fma(($T)(2.81022636e-08f), s, ($T)(3.43273939e-07f));
-    p = fma(p, s, ($T)(-3.5233877e-06f));
-    p = fma(p, s, ($T)(-4.39150654e-06f));
-    p = fma(p, s, ($T)(0.00021858087f));
-    p = fma(p, s, ($T)(-0.00125372503f));
-    p = fma(p, s, ($T)(-0.00417768164f));
-    p = fma(p, s, ($T)(0.246640727f));
-    p = fma(p, s, ($T)(1.50140941f));
-    $T q = fma(($T)(-0.000200214257f), t, ($T)(0.000100950558f));
-    q = fma(q, t, ($T)(0.00134934322f));
-    q = fma(q, t, ($T)(-0.00367342844f));
-    q = fma(q, t, ($T)(0.00573950773f));
-    q = fma(q, t, ($T)(-0.0076224613f));
-    q = fma(q, t, ($T)(0.00943887047f));
-    q = fma(q, t, ($T)(1.00167406f));
-    q = fma(q, t, ($T)(2.83297682f));
-    $T r = (w < ($T)(5.0f) ? p : q) * x;
-    return fabs(x) == ($T)(1.0f) ? copysign(($T)(INFINITY), x) : r;
-}
 //# erf_inv f64
-/* The f32 value, then two steps of Newton's method on erfc, which keeps its digits near 1. */
-$T $f($T x)
+/* Newton's steps on erfc beyond 1/2 and on erf below it, from the f32 function; near 1 what counts is 1 - |a|. */
+$T $f($T a)
 {
-    $T a = fabs(x), c = 1.0 - a;
-    $T y = convert_$T(@erf_inv:f32(convert_$single(fmin(a, ($T)(0.99999988)))));
-    y = a > ($T)(0.9999998) ? sqrt(0.12 - log(c * (2.0 - c)) - 0.5 * log(-log(c * (2.0 - c)))) : y;
-    for (int i = 0; i < 4; i++) {
-        $T error = a < ($T)(0.5) ? erf(y) - a : c - erfc(y);
-        $T step = error / (1.1283791670955126 * exp(-y * y));
-        y -= step / (1.0 + y * step);
+    $T size = fabs(a), rest = 1.0 - size;
+    $T y = rest > ($T)(1e-7) ? fabs(convert_$T(@erf_inv:f32(convert_$single(a)))) : sqrt(-log(rest));
+    for (int i = 0; i < 8; i++) {
+        $T e = rest < ($T)(0.5) ? rest - erfc(y) : erf(y) - size;
+        $T step = e * 0.88622692545275801365 * exp(y * y); /* sqrt(pi) / 2 */
+        $T next = y - step / (1.0 + step * y);
+        y = ((rest <= ($T)(1e-7)) | (($T)((double)i) < ($T)(3.0))) ? next : y;
     }
-    y = a == ($T)(1.0) ? ($T)(INFINITY) : (a == ($T)(0.0) ? a : y);
-    return a > ($T)(1.0) ? ($T)(NAN) : copysign(y, x);
+    y = rest > ($T)(0.0) ? y : (rest == ($T)(0.0) ? ($T)(INFINITY) : ($T)(NAN));
+    return copysign(y, a);
 }
-
-//# reduce all
-/* All lanes into one, halves first. */
-$element $f($T v)
-{
-$halves}
 
 //# prefers floats
 /* Whether b takes the place of a as the greater: the first NaN, else the greater, else the one with the lower index. */

@@ -440,6 +440,12 @@ static void expand_elementary(clpi_prelude *p, clpi_str *out, const char *text, 
         } else if (is_word(at, word, "NAME")) {
             next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
             function_name(out, &(clpi_request){ .name = inner[0], .n = strlen(inner[0]), .dtype = CLP_F32, .width = r->width });
+        } else if (is_word(at, word, "SQRT")) {
+            next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
+            bool in_place, found = clpi_template_call(p, out, &(clpi_request){ .name = "sqrt", .n = 4, .dtype = CLP_F32, .width = r->width },
+                                                      inner, 1, &in_place);
+            assert(found);
+            (void)found;
         } else if (is_word(at, word, "K")) {
             next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
             put_constant(out, inner[0], r->width, type);

@@ -1,0 +1,103 @@
+/* cl: what the device-facing half of cl shares: a device, memory on it, a built kernel, a launch in flight.
+ *
+ *     device.c    finding, opening and describing devices; their limits; memory
+ *     program.c   texts into programs
+ *     launch.c    launches, their events, what they print
+ *     adopt.c     the caller's own OpenCL objects (clpallas_cl.h)
+ *     cl.c        the backend's table
+ *
+ * Only these include <CL/cl.h>, and only these know more of a kernel than its code (code.h).                           */
+#ifndef CLPI_CL_H
+#define CLPI_CL_H
+
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+#include <pthread.h>
+
+#include "cl/code.h"
+
+typedef struct clpi_cl_device {
+    clpi_host        host;
+    cl_device_id     id;
+    cl_context       context;
+    cl_command_queue queue;        /* in order unless adopted; profiling where it could be had */
+    bool             has_times;    /* the queue profiles */
+    bool             is_in_order;
+    clpi_limits      limits;
+    char             text[256];    /* "cl:0 pthread-skylake (Portable Computing Language)" */
+} clpi_cl_device;
+
+/* Memory of a device: a buffer, or the host's memory as one. */
+typedef struct clpi_cl_mem {
+    clpi_cl_device *dev;
+    cl_mem          mem;
+    size_t          n_bytes;
+    bool            is_wrapped;    /* the host's memory: mapped once after each launch that wrote it */
+} clpi_cl_mem;
+
+/* A launch in flight, which is also its event. Idle ones wait in their exe for the next launch and keep what they own. */
+typedef struct clpi_cl_flight clpi_cl_flight;
+
+typedef struct clpi_cl_exe {
+    clpi_cl_device  *dev;
+    const clpi_ir   *ir;
+    const clpi_plan *plan;
+    clpi_arena       arena;        /* of the code */
+    clpi_code       *code;
+    cl_program       program;
+    pthread_mutex_t  lock;         /* of idle */
+    clpi_cl_flight  *idle;
+} clpi_cl_exe;
+
+/* ---- device.c ---- */
+/* Reports a failed call as "clName: CL_CODE (-5)"; out of memory has its own status. */
+clp_status  clpi_cl_fail(clpi_env *env, const char *call, cl_int code);
+#define CLPI_CL_TRY(env, call_name, expr)                                                                              \
+    do {                                                                                                               \
+        cl_int clpi_cl_code_ = (expr);                                                                                 \
+        if (clpi_cl_code_ != CL_SUCCESS)                                                                               \
+            return clpi_cl_fail((env), (call_name), clpi_cl_code_);                                                    \
+    } while (0)
+
+clp_status  clpi_cl_list(clpi_env *env, clp_device_fn fn, void *user);
+clp_status  clpi_cl_open(const clpi_host *host, const char *which, void **out_dev);
+/* context, queue: the caller's, retained; NULL: made. */
+clp_status  clpi_cl_open_on(const clpi_host *host, cl_device_id id, cl_context context, cl_command_queue queue, void **out_dev);
+void        clpi_cl_close(void *dev);
+const char *clpi_cl_describe(void *dev);
+void        clpi_cl_limits(void *dev, clpi_limits *out_limits);
+
+/* ---- memory.c ---- */
+clp_status  clpi_cl_alloc(void *dev, size_t n_bytes, void **out_mem);
+clp_status  clpi_cl_wrap(void *dev, void *data, size_t n_bytes, void **out_mem);
+clp_status  clpi_cl_adopt_mem(clpi_cl_device *dev, cl_mem mem, void **out_mem);    /* retained until release */
+void        clpi_cl_release(void *mem);
+clp_status  clpi_cl_write(void *mem, size_t at, const void *src, size_t n_bytes);
+clp_status  clpi_cl_read(void *mem, size_t at, void *dst, size_t n_bytes);
+clp_status  clpi_cl_show_host(clpi_cl_mem *mem);     /* what the device wrote into wrapped memory, made visible to the host */
+
+/* ---- program.c ---- */
+/* what: the kernel's name, for messages. */
+clp_status  clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program);
+
+/* ---- launch.c ---- */
+/* ir, plan: alive as long as the exe. code: in arena, which the exe takes over when it succeeds. */
+clp_status  clpi_cl_exe_new(clpi_cl_device *dev, const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_code *code,
+                            clpi_cl_exe **out_exe);
+void        clpi_cl_discard(void *exe);
+clp_status  clpi_cl_launch(void *exe, const clpi_launch *launch, void **out_event);
+clp_status  clpi_cl_wait(void *event, double *out_seconds);
+void        clpi_cl_forget(void *event);
+clp_status  clpi_cl_event_adopt(clpi_cl_device *dev, cl_event event, void **out_event);    /* retained until forgotten */
+cl_event    clpi_cl_event_handle(void *event);       /* of the launch's last command; borrowed */
+
+/* ---- print.c ---- */
+/* The lines of a launch's log, in order of sequence and step. */
+clp_status  clpi_cl_print_log(const clpi_cl_exe *exe, const uint32_t *log, uint32_t n_words);
+
+/* ---- text.c ---- */
+/* The code of a kernel, in arena. */
+clp_status  clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
+                             clp_schedule schedule, clpi_code **out_code);
+
+#endif

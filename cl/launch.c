@@ -1,0 +1,427 @@
+/* launch: runs of a built kernel.
+ * In: a code's order of arguments (code.h), a bound launch and its places. Out: commands in the device's queue and an event.
+ * What a launch needs for itself (kernel objects, whose arguments are its own; workspace; log; numbers) is kept by its
+ * flight and used again by later launches, so that one of them costs little more than the enqueuing itself.            */
+#include <assert.h>
+#include <string.h>
+
+#include "cl/cl.h"
+
+enum { MAX_WAITS = 16 };
+
+struct clpi_cl_flight {
+    clpi_cl_device *dev;
+    clpi_cl_exe    *exe;             /* NULL: an event of the caller's */
+    clpi_cl_flight *next;            /* idle ones: the list of their exe */
+    cl_kernel      *kernels;         /* [n_kernels] */
+    int64_t        *numbers;         /* [n_numbers] */
+    cl_mem          numbers_mem;     /* unless they go by value */
+    cl_mem          workspace;
+    size_t          workspace_bytes;
+    cl_mem          log;
+    clpi_cl_mem   **written;         /* wrapped memory that the launch writes */
+    int             n_written;
+    cl_event        first, last;     /* of the first and the last kernel; the same when there is one */
+    bool            is_done;
+    double          seconds;
+};
+
+/* ---- Flights ---- */
+
+static clpi_env *env_of(const clpi_cl_exe *exe)
+{
+    return exe->dev->host.env;
+}
+
+/* Makes what is the same in all launches. What is made stays with the flight, and goes with the exe. */
+static clp_status flight_fill(clpi_cl_flight *f, clpi_cl_exe *exe)
+{
+    clpi_env *env = env_of(exe);
+    const clpi_code *code = exe->code;
+    cl_int result = CL_SUCCESS;
+    for (int i = 0; i < code->n_kernels; i++) {
+        f->kernels[i] = clCreateKernel(exe->program, code->kernels[i].name, &result);
+        CLPI_CL_TRY(env, "clCreateKernel", result);
+    }
+    if (code->n_numbers > 0 && !code->numbers_by_value) {
+        size_t n_bytes = (size_t)code->n_numbers * sizeof *f->numbers;
+        f->numbers_mem = clCreateBuffer(exe->dev->context, CL_MEM_READ_ONLY, n_bytes, NULL, &result);
+        CLPI_CL_TRY(env, "clCreateBuffer", result);
+    }
+    if (code->has_log) {
+        f->log = clCreateBuffer(exe->dev->context, CL_MEM_READ_WRITE, CLPI_LOG_WORDS * sizeof(uint32_t), NULL, &result);
+        CLPI_CL_TRY(env, "clCreateBuffer", result);
+    }
+    return CLP_OK;
+}
+
+static void flight_empty(clpi_cl_flight *f)
+{
+    for (int i = 0; i < f->exe->code->n_kernels; i++)
+        if (f->kernels[i])
+            clReleaseKernel(f->kernels[i]);
+    cl_mem mems[] = { f->numbers_mem, f->workspace, f->log };
+    for (size_t i = 0; i < sizeof mems / sizeof *mems; i++)
+        if (mems[i])
+            clReleaseMemObject(mems[i]);
+    memset(f->kernels, 0, (size_t)f->exe->code->n_kernels * sizeof *f->kernels);
+    f->numbers_mem = f->workspace = f->log = NULL;
+    f->workspace_bytes = 0;
+}
+
+/* The memory of a flight is the exe's; called under its lock. */
+static clpi_cl_flight *flight_new(clpi_cl_exe *exe)
+{
+    clpi_cl_flight *f = CLPI_NEW(&exe->arena, clpi_cl_flight);
+    if (!f)
+        return NULL;
+    *f = (clpi_cl_flight){ .dev = exe->dev, .exe = exe };
+    f->kernels = CLPI_NEW_N(&exe->arena, cl_kernel, (size_t)exe->code->n_kernels);
+    f->numbers = CLPI_NEW_N(&exe->arena, int64_t, (size_t)exe->code->n_numbers + 1);
+    f->written = CLPI_NEW_N(&exe->arena, clpi_cl_mem *, (size_t)exe->code->n_buffers + 1);
+    return f->kernels && f->numbers && f->written ? f : NULL;
+}
+
+static void flight_put(clpi_cl_flight *f)
+{
+    pthread_mutex_lock(&f->exe->lock);
+    f->next = f->exe->idle;
+    f->exe->idle = f;
+    pthread_mutex_unlock(&f->exe->lock);
+}
+
+static clp_status flight_take(clpi_cl_exe *exe, clpi_cl_flight **out_flight)
+{
+    pthread_mutex_lock(&exe->lock);
+    clpi_cl_flight *f = exe->idle;
+    if (f)
+        exe->idle = f->next;
+    else
+        f = flight_new(exe);
+    pthread_mutex_unlock(&exe->lock);
+    *out_flight = f;
+    if (!f)
+        return CLP_ERR_OOM;
+    f->next = NULL;
+    f->is_done = false;
+    f->seconds = 0;
+    f->n_written = 0;
+    clp_status status = f->kernels[0] ? CLP_OK : flight_fill(f, exe);
+    if (status) {
+        flight_empty(f);
+        flight_put(f);
+    }
+    return status;
+}
+
+/* ---- Built kernels ---- */
+
+clp_status clpi_cl_exe_new(clpi_cl_device *dev, const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_code *code,
+                           clpi_cl_exe **out_exe)
+{
+    *out_exe = NULL;
+    cl_program program;
+    CLP_TRY(clpi_cl_build(dev, ir->name, code->text, code->options, &program));
+    clpi_cl_exe *exe = clpi_alloc(dev->host.env, 1, sizeof *exe);
+    if (!exe) {
+        clReleaseProgram(program);
+        return CLP_ERR_OOM;
+    }
+    *exe = (clpi_cl_exe){ .dev = dev, .ir = ir, .plan = plan, .arena = *arena, .code = code, .program = program };
+    exe->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    *out_exe = exe;
+    return CLP_OK;
+}
+
+void clpi_cl_discard(void *executable)
+{
+    clpi_cl_exe *exe = executable;
+    clpi_env *env = env_of(exe);
+    for (clpi_cl_flight *f = exe->idle; f; f = f->next)
+        flight_empty(f);
+    clReleaseProgram(exe->program);
+    pthread_mutex_destroy(&exe->lock);
+    clpi_arena_done(&exe->arena);
+    clpi_free(env, exe, 1, sizeof *exe);
+}
+
+/* ---- Arguments ---- */
+
+static int64_t number_of(const clpi_cl_exe *exe, const clpi_launch *launch, const clpi_number *n)
+{
+    const clpi_bound *bound = launch->bound;
+    switch (n->kind) {
+    case CLPI_NUMBER_SIZE: return bound->operands[n->a].size[n->b];
+    case CLPI_NUMBER_STRIDE: return bound->operands[n->a].stride[n->b];
+    case CLPI_NUMBER_OFFSET: {
+        size_t bits = 8 * launch->places[n->a].at, element = (size_t)clp_dtype_bits(exe->ir->operands[n->a].dtype);
+        assert(bits % element == 0);
+        return bound->operands[n->a].offset + (int64_t)(bits / element);
+    }
+    case CLPI_NUMBER_AXIS_SIZE: return bound->axis_size[n->a];
+    case CLPI_NUMBER_BOX_START: return bound->box_start[n->a];
+    case CLPI_NUMBER_BOX_COUNT: return bound->box_count[n->a];
+    case CLPI_NUMBER_DIM: return bound->dim[n->a];
+    case CLPI_NUMBER_HEADER: return bound->header[n->a];
+    case CLPI_NUMBER_N_SEQUENCES: return (int64_t)bound->n_sequences;
+    }
+    assert(!"a kind of number");
+    return 0;
+}
+
+/* A scalar operand as its kernel argument. Returns its size. */
+static size_t scalar_bytes(clp_dtype dtype, clpi_elem e, unsigned char *out)
+{
+    clp_dtype rep = clpi_rep(dtype);
+    size_t n = clpi_rep_bytes(dtype);
+    if (rep == CLP_F32)
+        memcpy(out, &e.f, n);
+    else if (rep == CLP_F64)
+        memcpy(out, &e.d, n);
+    else
+        memcpy(out, &e.u, n); /* devices are little-endian as the host is: the low bytes come first */
+    return n;
+}
+
+static uint64_t groups_of(const clpi_code_kernel *kernel, uint64_t n_sequences)
+{
+    return n_sequences < kernel->max_groups ? n_sequences : kernel->max_groups;
+}
+
+static clp_status set_arguments(const clpi_cl_flight *f, cl_kernel kernel, const clpi_launch *launch)
+{
+    const clpi_cl_exe *exe = f->exe;
+    const clpi_code *code = exe->code;
+    clpi_env *env = env_of(exe);
+    cl_uint at = 0;
+    for (int i = 0; i < code->n_buffers; i++) {
+        const clpi_cl_mem *m = launch->places[code->buffers[i]].mem;
+        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof m->mem, &m->mem));
+    }
+    if (code->workspace_bytes > 0)
+        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->workspace, &f->workspace));
+    if (code->has_log)
+        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->log, &f->log));
+    for (int i = 0; i < code->n_scalars; i++) {
+        unsigned char value[8];
+        int operand = code->scalars[i];
+        size_t n = scalar_bytes(exe->ir->operands[operand].dtype, launch->bound->scalar[operand], value);
+        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, n, value));
+    }
+    if (code->n_numbers > 0 && code->numbers_by_value)
+        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at, (size_t)code->n_numbers * sizeof *f->numbers, f->numbers));
+    else if (code->n_numbers > 0)
+        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at, sizeof f->numbers_mem, &f->numbers_mem));
+    return CLP_OK;
+}
+
+/* ---- Starting ---- */
+
+static clp_status make_workspace(clpi_cl_flight *f, const clpi_launch *launch)
+{
+    const clpi_code *code = f->exe->code;
+    uint64_t groups = 0;
+    for (int i = 0; i < code->n_kernels; i++) {
+        uint64_t n = groups_of(&code->kernels[i], launch->bound->n_sequences);
+        groups = n > groups ? n : groups;
+    }
+    if (code->workspace_bytes > SIZE_MAX / groups)
+        return clpi_fail(env_of(f->exe), CLP_ERR_OOM, "the workspace of %llu groups is too large", (unsigned long long)groups);
+    size_t n_bytes = (size_t)(code->workspace_bytes * groups);
+    if (n_bytes <= f->workspace_bytes)
+        return CLP_OK;
+    if (f->workspace)
+        clReleaseMemObject(f->workspace);
+    cl_int result = CL_SUCCESS;
+    f->workspace_bytes = 0;
+    f->workspace = clCreateBuffer(f->dev->context, CL_MEM_READ_WRITE, n_bytes, NULL, &result);
+    CLPI_CL_TRY(env_of(f->exe), "clCreateBuffer", result);
+    f->workspace_bytes = n_bytes;
+    return CLP_OK;
+}
+
+/* The log starts as zeros but for its size. */
+static clp_status clear_log(const clpi_cl_flight *f)
+{
+    clpi_env *env = env_of(f->exe);
+    const cl_uint zero = 0, head[2] = { 0, CLPI_LOG_WORDS };
+    CLPI_CL_TRY(env, "clEnqueueFillBuffer",
+                clEnqueueFillBuffer(f->dev->queue, f->log, &zero, sizeof zero, 0, CLPI_LOG_WORDS * sizeof zero, 0, NULL, NULL));
+    CLPI_CL_TRY(env, "clEnqueueWriteBuffer",
+                clEnqueueWriteBuffer(f->dev->queue, f->log, CL_TRUE, 0, sizeof head, head, 0, NULL, NULL));
+    return CLP_OK;
+}
+
+/* The events that the first command has to wait for: in a queue that keeps order, the caller's own alone. */
+static clp_status wait_list(const clpi_cl_flight *f, const clpi_launch *launch, cl_event *out_events, cl_uint *out_n)
+{
+    *out_n = 0;
+    for (int i = 0; i < launch->n_wait_for; i++) {
+        clpi_cl_flight *other = launch->wait_for[i];
+        if (f->dev->is_in_order && other->exe)
+            continue;
+        if (*out_n == MAX_WAITS) { /* more than a list is wanted for: wait here */
+            CLPI_CL_TRY(env_of(f->exe), "clWaitForEvents", clWaitForEvents(*out_n, out_events));
+            *out_n = 0;
+        }
+        out_events[(*out_n)++] = other->last;
+    }
+    return CLP_OK;
+}
+
+static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
+{
+    const clpi_code *code = f->exe->code;
+    for (int i = 0; i < code->n_numbers; i++)
+        f->numbers[i] = number_of(f->exe, launch, &code->numbers[i]);
+    for (int i = 0; i < code->n_buffers; i++) {
+        clpi_cl_mem *m = launch->places[code->buffers[i]].mem;
+        if (m->is_wrapped && f->exe->plan->is_written[code->buffers[i]])
+            f->written[f->n_written++] = m;
+    }
+    if (code->workspace_bytes > 0)
+        CLP_TRY(make_workspace(f, launch));
+    if (code->has_log)
+        CLP_TRY(clear_log(f));
+    if (f->numbers_mem)
+        CLPI_CL_TRY(env_of(f->exe), "clEnqueueWriteBuffer",
+                    clEnqueueWriteBuffer(f->dev->queue, f->numbers_mem, CL_FALSE, 0, (size_t)code->n_numbers * sizeof *f->numbers,
+                                         f->numbers, 0, NULL, NULL));
+    return CLP_OK;
+}
+
+/* In a queue without order each kernel waits for the one before. */
+static clp_status enqueue(clpi_cl_flight *f, const clpi_launch *launch)
+{
+    const clpi_code *code = f->exe->code;
+    clpi_env *env = env_of(f->exe);
+    cl_event waits[MAX_WAITS];
+    cl_uint n_waits;
+    CLP_TRY(wait_list(f, launch, waits, &n_waits));
+    if (!f->dev->is_in_order && (code->has_log || f->numbers_mem))
+        CLPI_CL_TRY(env, "clFinish", clFinish(f->dev->queue));
+    for (int i = 0; i < code->n_kernels; i++) {
+        size_t local = (size_t)code->kernels[i].group_size;
+        size_t global = local * (size_t)groups_of(&code->kernels[i], launch->bound->n_sequences);
+        CLP_TRY(set_arguments(f, f->kernels[i], launch));
+        cl_event event = NULL;
+        CLPI_CL_TRY(env, "clEnqueueNDRangeKernel",
+                    clEnqueueNDRangeKernel(f->dev->queue, f->kernels[i], 1, NULL, &global, &local, n_waits, n_waits ? waits : NULL, &event));
+        if (f->last && f->last != f->first)
+            clReleaseEvent(f->last);
+        f->first = f->first ? f->first : event;
+        f->last = event;
+        n_waits = f->dev->is_in_order ? 0 : 1;
+        waits[0] = event;
+    }
+    CLPI_CL_TRY(env, "clFlush", clFlush(f->dev->queue));
+    return CLP_OK;
+}
+
+static void release_events(clpi_cl_flight *f)
+{
+    if (f->last && f->last != f->first)
+        clReleaseEvent(f->last);
+    if (f->first)
+        clReleaseEvent(f->first);
+    f->first = f->last = NULL;
+}
+
+clp_status clpi_cl_launch(void *executable, const clpi_launch *launch, void **out_event)
+{
+    clpi_cl_exe *exe = executable;
+    *out_event = NULL;
+    if (launch->order != CLP_ORDER_FORWARD)
+        return clpi_fail(env_of(exe), CLP_ERR_UNSUPPORTED, "order: an OpenCL device runs programs in an order of its own; "
+                         "the interpreter has reverse and shuffle");
+    clpi_cl_flight *f;
+    CLP_TRY(flight_take(exe, &f));
+    clp_status status = prepare(f, launch);
+    if (!status)
+        status = enqueue(f, launch);
+    if (status) {
+        clFinish(exe->dev->queue); /* part of it may run, on what is given back now */
+        release_events(f);
+        flight_put(f);
+        return status;
+    }
+    *out_event = f;
+    return CLP_OK;
+}
+
+/* ---- Events ---- */
+
+static double seconds_between(const clpi_cl_flight *f)
+{
+    cl_ulong start = 0, end = 0;
+    if (!f->dev->has_times ||
+        clGetEventProfilingInfo(f->first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL) != CL_SUCCESS ||
+        clGetEventProfilingInfo(f->last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) != CL_SUCCESS || end < start)
+        return 0;
+    return (double)(end - start) * 1e-9;
+}
+
+static clp_status print_log(clpi_cl_flight *f)
+{
+    clpi_env *env = env_of(f->exe);
+    uint32_t *words = clpi_alloc(env, CLPI_LOG_WORDS, sizeof *words);
+    if (!words)
+        return CLP_ERR_OOM;
+    cl_int code = clEnqueueReadBuffer(f->dev->queue, f->log, CL_TRUE, 0, CLPI_LOG_WORDS * sizeof *words, words, 0, NULL, NULL);
+    clp_status status = code == CL_SUCCESS ? clpi_cl_print_log(f->exe, words, CLPI_LOG_WORDS)
+                                           : clpi_cl_fail(env, "clEnqueueReadBuffer", code);
+    clpi_free(env, words, CLPI_LOG_WORDS, sizeof *words);
+    return status;
+}
+
+clp_status clpi_cl_wait(void *event, double *out_seconds)
+{
+    clpi_cl_flight *f = event;
+    clpi_env *env = f->dev->host.env;
+    *out_seconds = f->seconds;
+    if (f->is_done)
+        return CLP_OK;
+    cl_int code = clWaitForEvents(1, &f->last), outcome = CL_COMPLETE;
+    if (code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
+        clGetEventInfo(f->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof outcome, &outcome, NULL) == CL_SUCCESS && outcome < 0)
+        code = outcome;
+    f->is_done = true;
+    CLPI_CL_TRY(env, "clWaitForEvents", code);
+    *out_seconds = f->seconds = seconds_between(f);
+    for (int i = 0; i < f->n_written; i++)
+        CLP_TRY(clpi_cl_show_host(f->written[i]));
+    return f->log ? print_log(f) : CLP_OK;
+}
+
+void clpi_cl_forget(void *event)
+{
+    clpi_cl_flight *f = event;
+    if (!f->is_done)
+        clWaitForEvents(1, &f->last);
+    release_events(f);
+    if (f->exe)
+        flight_put(f);
+    else
+        clpi_free(f->dev->host.env, f, 1, sizeof *f);
+}
+
+clp_status clpi_cl_event_adopt(clpi_cl_device *dev, cl_event event, void **out_event)
+{
+    *out_event = NULL;
+    clpi_cl_flight *f = clpi_alloc(dev->host.env, 1, sizeof *f);
+    if (!f)
+        return CLP_ERR_OOM;
+    cl_int code = clRetainEvent(event);
+    if (code != CL_SUCCESS) {
+        clpi_free(dev->host.env, f, 1, sizeof *f);
+        return clpi_cl_fail(dev->host.env, "clRetainEvent", code);
+    }
+    *f = (clpi_cl_flight){ .dev = dev, .first = event, .last = event };
+    *out_event = f;
+    return CLP_OK;
+}
+
+cl_event clpi_cl_event_handle(void *event)
+{
+    return ((clpi_cl_flight *)event)->last;
+}
