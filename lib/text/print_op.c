@@ -73,6 +73,8 @@ void clpi_print_place(clpi_printer *p, const clpi_op *op)
     else
         clpi_str_puts(p->s, p->ir->operands[op->operand].name);
 
+    if (op->operand >= 0 && p->ir->operands[op->operand].role == CLP_SCALAR)
+        return;
     bool is_whole = true;
     for (uint32_t i = 0; i < op->n_subs; i++)
         is_whole &= is_every(p->ir, &subs[i], args[i], target_size(p->ir, op, i));
