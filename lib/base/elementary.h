@@ -1,4 +1,4 @@
-/* elementary: exp exp2 log log2 tanh erf sin cos of f32, written once for C and OpenCL C.
+/* elementary: exp exp2 log log2 tanh erf sin cos erf_inv of f32, written once for C and OpenCL C.
  *
  * The text is compiled into the interpreter and embedded in the code for devices, for scalars and for vectors of any width:
  * the results have equal bits because it uses nothing but + - *, fma, conversions of small integers and integer operations.
@@ -14,6 +14,7 @@
  *     AS_F AS_U AS_I                         as_float16 ...              the bits as F, U, I (AS_I: of a U)
  *     TO_F(i)  (float)(i)                    convert_float16(i)          value of an I
  *     FMA      fmaf                          fma
+ *     SQRT     sqrtf                         sqrt                        erf_inv alone has it; equal bits if it is rounded well
  *     MULHI    high half of u * u            mul_hi                      of two U
  *     SELECT(c, a, b)                        (c) ? (a) : (b)             a where c, else b; c is a comparison; F or U
  *     ANY(c)   1                             any(c); one lane: c         false only where c is false in all lanes; 1 will do
@@ -23,7 +24,7 @@
  * the functions it calls, and ends at the next mark. Whoever needs some of them only takes those, in the order of the file.
  *
  * Worst errors over all arguments, in ulp of the correct result (test_elementary.c holds them):
- *     exp 0.9   exp2 0.9   log 1.1   log2 1.2   tanh 1.6   erf 1.2   sin 1.6   cos 1.6
+ *     exp 0.90   exp2 0.90   log 0.95   log2 0.95   tanh 1.37   erf 1.14   sin 1.50   cos 1.50   erf_inv 8
  *
  * NaN gives NaN. Where a device flushes subnormals they count as zeros of their sign.                                   */
 
@@ -290,4 +291,32 @@ FN F NAME(cos)(F x)
     F r = NAME(reduce)(a, &quadrant);
     F y = NAME(sin_quadrant)(r, quadrant + 1u);
     return SELECT(a < K(INFINITY), y, none);
+}
+
+/*@ erf_inv: log */
+/* A polynomial of w = -ln(1 - x^2), and beyond w = 5 one of its root, times x. */
+FN F NAME(erf_inv)(F x)
+{
+    F w = -NAME(log)(FMA(-x, x, K(1.0f)));
+    F s = w - K(2.5f);
+    F p = FMA(K(-0x1.2e0e9p-27f), s, K(0x1.8f222ap-26f));
+    p = FMA(p, s, K(0x1.f48bdap-22f));
+    p = FMA(p, s, K(-0x1.d0c19ep-19f));
+    p = FMA(p, s, K(-0x1.4d159ep-18f));
+    p = FMA(p, s, K(0x1.c9e6c8p-13f));
+    p = FMA(p, s, K(-0x1.486616p-10f));
+    p = FMA(p, s, K(-0x1.11c4ecp-8f));
+    p = FMA(p, s, K(0x1.f91e8ap-3f));
+    F near = FMA(p, s, K(0x1.805c5ep0f)) * x;
+    s = SQRT(w) - K(3.0f);
+    p = FMA(K(-0x1.25474ep-13f), s, K(0x1.1c089ep-14f));
+    p = FMA(p, s, K(0x1.4b6feap-10f));
+    p = FMA(p, s, K(-0x1.dd410ep-9f));
+    p = FMA(p, s, K(0x1.7ab7d4p-8f));
+    p = FMA(p, s, K(-0x1.f4126ep-8f));
+    p = FMA(p, s, K(0x1.3518ecp-7f));
+    p = FMA(p, s, K(0x1.006dbep0f));
+    F far = FMA(p, s, K(0x1.6a9efep1f)) * x, edge = x * K(INFINITY);
+    F y = SELECT(w < K(5.0f), near, far);
+    return SELECT(w == K(INFINITY), edge, y);
 }
