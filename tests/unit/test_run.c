@@ -1,0 +1,607 @@
+/* Contexts, kernels and launches over a backend of this file, which shares no memory with the host and counts what is
+ * asked of it; and, where a result is wanted, over the interpreter.                                                     */
+#include <stdlib.h>
+
+#include "run/run.h"
+#include "support/support.h"
+
+/* ---- A backend that runs nothing by itself: a launch calls `body` with the device's memory ---- */
+
+typedef struct stub {
+    clpi_host host;
+    int n_mems, n_exes, n_events, n_writes, n_reads, n_waited_for;
+    clp_status launch_status, wait_status;
+    void (*body)(const clpi_launch *launch);
+} stub;
+
+typedef struct stub_mem { stub *dev; unsigned char *bytes; size_t n_bytes; bool is_wrapped; } stub_mem;
+typedef struct stub_event { stub *dev; } stub_event;
+
+static clp_status stub_list(clpi_env *env, clp_device_fn fn, void *user)
+{
+    (void)env;
+    fn("stub", true, "for tests", user);
+    return CLP_OK;
+}
+
+static clp_status stub_open(const clpi_host *host, const char *which, void **out_dev)
+{
+    (void)host;
+    (void)which;
+    *out_dev = NULL;
+    return CLP_ERR_INTERNAL; /* contexts of this file are made by hand */
+}
+
+static void stub_close(void *dev)
+{
+    (void)dev;
+}
+
+static const char *stub_describe(void *dev)
+{
+    (void)dev;
+    return "stub";
+}
+
+static void stub_limits(void *dev, clpi_limits *out_limits)
+{
+    (void)dev;
+    *out_limits = (clpi_limits){ .group_size = 1 };
+}
+
+static clp_status stub_compile(void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe)
+{
+    (void)ir;
+    (void)plan;
+    (void)schedule;
+    ((stub *)dev)->n_exes++;
+    *out_exe = dev;
+    return CLP_OK;
+}
+
+static void stub_discard(void *exe)
+{
+    ((stub *)exe)->n_exes--;
+}
+
+static clp_status stub_launch(void *exe, const clpi_launch *launch, void **out_event)
+{
+    stub *dev = exe;
+    *out_event = NULL;
+    cr_expect(launch->bound->n_sequences > 0);
+    dev->n_waited_for += launch->n_wait_for;
+    if (dev->launch_status)
+        return clpi_fail(dev->host.env, dev->launch_status, "the stub refuses");
+    if (dev->body)
+        dev->body(launch);
+    stub_event *event = malloc(sizeof *event);
+    event->dev = dev;
+    dev->n_events++;
+    *out_event = event;
+    return CLP_OK;
+}
+
+static clp_status stub_wait(void *event, double *out_seconds)
+{
+    stub *dev = ((stub_event *)event)->dev;
+    *out_seconds = 0.5;
+    return dev->wait_status ? clpi_fail(dev->host.env, dev->wait_status, "the stub fails") : CLP_OK;
+}
+
+static void stub_forget(void *event)
+{
+    ((stub_event *)event)->dev->n_events--;
+    free(event);
+}
+
+static clp_status stub_alloc(void *dev, size_t n_bytes, void **out_mem)
+{
+    stub_mem *mem = malloc(sizeof *mem);
+    cr_expect(n_bytes > 0, "a device has no memory of no bytes");
+    *mem = (stub_mem){ dev, malloc(n_bytes), n_bytes, false };
+    memset(mem->bytes, 0xee, n_bytes);
+    ((stub *)dev)->n_mems++;
+    *out_mem = mem;
+    return CLP_OK;
+}
+
+static clp_status stub_wrap(void *dev, void *data, size_t n_bytes, void **out_mem)
+{
+    stub_mem *mem = malloc(sizeof *mem);
+    *mem = (stub_mem){ dev, data, n_bytes, true };
+    ((stub *)dev)->n_mems++;
+    *out_mem = mem;
+    return CLP_OK;
+}
+
+static void stub_release(void *mem)
+{
+    stub_mem *m = mem;
+    m->dev->n_mems--;
+    if (!m->is_wrapped)
+        free(m->bytes);
+    free(m);
+}
+
+static clp_status stub_write(void *mem, size_t at, const void *src, size_t n_bytes)
+{
+    stub_mem *m = mem;
+    cr_assert(at + n_bytes <= m->n_bytes);
+    m->dev->n_writes++;
+    memcpy(m->bytes + at, src, n_bytes);
+    return CLP_OK;
+}
+
+static clp_status stub_read(void *mem, size_t at, void *dst, size_t n_bytes)
+{
+    stub_mem *m = mem;
+    cr_assert(at + n_bytes <= m->n_bytes);
+    m->dev->n_reads++;
+    memcpy(dst, m->bytes + at, n_bytes);
+    return CLP_OK;
+}
+
+static const clpi_backend stub_backend = {
+    "stub", stub_list, stub_open, stub_close, stub_describe, stub_limits, stub_compile, stub_discard, stub_launch,
+    stub_wait, stub_forget, stub_alloc, stub_wrap, stub_release, stub_write, stub_read,
+};
+
+static void stub_context(clp_context *ctx, stub *dev, bool shares_host_memory)
+{
+    *ctx = (clp_context){ .backend = &stub_backend, .dev = dev, .limits = { .shares_host_memory = shares_host_memory } };
+    clpi_env_init(&ctx->env, NULL, NULL);
+    ctx->host.env = &ctx->env;
+    dev->host = ctx->host;
+}
+
+static void expect_nothing_left(clp_context *ctx, const stub *dev)
+{
+    cr_expect_eq(dev->n_mems, 0, "%d memories left", dev->n_mems);
+    cr_expect_eq(dev->n_events, 0, "%d events left", dev->n_events);
+    cr_expect_eq(dev->n_exes, 0, "%d kernels left", dev->n_exes);
+    clpi_env_done(&ctx->env);
+}
+
+/* Element i of an operand (f32, by its first dimension) in the device's memory. */
+static float *element(const clpi_launch *launch, int operand, int64_t i)
+{
+    const clpi_bound_operand *o = &launch->bound->operands[operand];
+    stub_mem *mem = launch->places[operand].mem;
+    int64_t at = (int64_t)launch->places[operand].at + 4 * (o->offset + i * o->stride[0]);
+    cr_assert(at >= 0 && (uint64_t)at + 4 <= mem->n_bytes, "operand %d, element %d at byte %d of %zu", operand, (int)i,
+              (int)at, mem->n_bytes);
+    return (float *)(void *)(mem->bytes + at);
+}
+
+/* o[i] = 2 * x[i] */
+static void twice(const clpi_launch *launch)
+{
+    for (int64_t i = 0; i < launch->bound->operands[0].size[0]; i++)
+        *element(launch, 1, i) = 2 * *element(launch, 0, i);
+}
+
+#define TWICE "kernel twice(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i)) grid (i = cdiv(N, 4)) { o[...] = 2 * x[...]; }"
+#define TWICE_IN_PLACE "kernel twice(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i) alias x) grid (i = cdiv(N, 4)) { o[...] = 2 * x[...]; }"
+
+static clp_array vector(float *data, const int64_t *n)
+{
+    return (clp_array){ .dtype = CLP_F32, .rank = 1, .shape = n, .data = data };
+}
+
+static clp_kernel *kernel(clp_context *ctx, const char *text)
+{
+    clp_kernel *k;
+    OK(ctx, clp_kernel_from_text(ctx, text, NULL, NULL, &k));
+    return k;
+}
+
+/* ---- Memory ---- */
+
+Test(run, copies_there_and_back)
+{
+    stub dev = { .body = twice };
+    clp_context ctx;
+    stub_context(&ctx, &dev, false);
+    clp_kernel *k = kernel(&ctx, TWICE);
+    float x[5] = { 1, 2, 3, 4, 5 }, o[5] = { 0 };
+    OK(&ctx, clp_run(k, (clp_array[]){ vector(x, &(int64_t){ 5 }), vector(o, &(int64_t){ 5 }) }, 2, NULL));
+    for (int i = 0; i < 5; i++)
+        cr_expect_eq(o[i], 2 * x[i], "element %d", i);
+    cr_expect_eq(dev.n_writes, 2); /* an output keeps what nobody writes */
+    cr_expect_eq(dev.n_reads, 1);  /* only what was written */
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+Test(run, wraps_where_memory_is_shared)
+{
+    stub dev = { .body = twice };
+    clp_context ctx;
+    stub_context(&ctx, &dev, true);
+    clp_kernel *k = kernel(&ctx, TWICE);
+    float x[5] = { 1, 2, 3, 4, 5 }, o[5] = { 0 };
+    OK(&ctx, clp_run(k, (clp_array[]){ vector(x, &(int64_t){ 5 }), vector(o, &(int64_t){ 5 }) }, 2, NULL));
+    cr_expect_eq(o[4], 10);
+    cr_expect(dev.n_writes == 0 && dev.n_reads == 0);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+Test(run, places_strided_and_backward_arrays)
+{
+    stub dev = { .body = twice };
+    clp_context ctx;
+    clp_array a[2];
+    for (int shared = 0; shared < 2; shared++) {
+        stub_context(&ctx, &dev, shared == 1);
+        clp_kernel *k = kernel(&ctx, TWICE);
+        float x[20], o[20];
+        for (int i = 0; i < 20; i++)
+            x[i] = (float)i, o[i] = -1;
+        a[0] = vector(x, &(int64_t){ 5 });
+        a[0].strides = &(int64_t){ -3 };
+        a[0].offset = 14; /* 14 11 8 5 2 */
+        a[1] = vector(o, &(int64_t){ 5 });
+        a[1].strides = &(int64_t){ 2 };
+        a[1].offset = 3;
+        OK(&ctx, clp_run(k, a, 2, NULL));
+        for (int i = 0; i < 20; i++) {
+            bool is_out = i >= 3 && i <= 11 && i % 2 == 1;
+            float want = is_out ? 2 * (float)(14 - 3 * ((i - 3) / 2)) : -1;
+            cr_expect_eq(o[i], want, "shared %d, element %d: %g, expected %g", shared, i, o[i], want);
+        }
+        clp_kernel_free(k);
+        expect_nothing_left(&ctx, &dev);
+    }
+}
+
+static void twice_by_alias(const clpi_launch *launch)
+{
+    /* What is written through o is read through x: one memory, shifted by one element. */
+    cr_expect_eq(launch->places[0].mem, launch->places[1].mem);
+    cr_expect_eq(element(launch, 0, 1), element(launch, 1, 0));
+}
+
+Test(run, gives_overlapping_aliases_one_memory)
+{
+    stub dev = { .body = twice_by_alias };
+    clp_context ctx;
+    stub_context(&ctx, &dev, false);
+    clp_kernel *k = kernel(&ctx, TWICE_IN_PLACE);
+    float x[9] = { 0 };
+    OK(&ctx, clp_run(k, (clp_array[]){ vector(x, &(int64_t){ 8 }), vector(x + 1, &(int64_t){ 8 }) }, 2, NULL));
+    cr_expect_eq(dev.n_writes, 1);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+Test(run, uses_parts_of_buffers)
+{
+    stub dev = { .body = twice };
+    clp_context ctx;
+    clp_buffer *buffer;
+    stub_context(&ctx, &dev, false);
+    clp_kernel *k = kernel(&ctx, TWICE);
+    float values[10] = { 1, 2, 3, 4, 5 };
+    OK(&ctx, clp_buffer_new(&ctx, sizeof values, &buffer));
+    OK(&ctx, clp_buffer_write(buffer, 0, values, sizeof values));
+    clp_array a[2] = { { .dtype = CLP_F32, .rank = 1, .shape = &(int64_t){ 5 }, .buffer = buffer },
+                       { .dtype = CLP_F32, .rank = 1, .shape = &(int64_t){ 5 }, .buffer = buffer, .offset = 5 } };
+    OK(&ctx, clp_run(k, a, 2, NULL));
+    OK(&ctx, clp_buffer_read(buffer, 20, values, 20));
+    cr_expect(values[0] == 2 && values[4] == 10);
+    a[1].offset = 6;
+    FAILS(&ctx, CLP_ERR_ARG, "o: it reaches bytes 24 to 44 of a buffer of 40", clp_run(k, a, 2, NULL));
+    a[1].offset = 4;
+    FAILS(&ctx, CLP_ERR_ARG, "o: it is written, and shares memory with x", clp_run(k, a, 2, NULL));
+    FAILS(&ctx, CLP_ERR_ARG, "20 bytes at 24 do not lie in a buffer of 40", clp_buffer_read(buffer, 24, values, 20));
+    FAILS(&ctx, CLP_ERR_ARG, "do not lie in a buffer of 40", clp_buffer_write(buffer, SIZE_MAX, values, 20));
+    clp_buffer_free(buffer);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+static void expect_scalar(const clpi_launch *launch)
+{
+    cr_expect_eq(launch->bound->scalar[0].i, 5);
+    cr_expect_eq(launch->bound->axis_size[0], 5);
+    cr_expect_null(launch->places[0].mem);
+}
+
+Test(run, reads_scalars_of_buffers_first)
+{
+    stub dev = { .body = expect_scalar };
+    clp_context ctx;
+    clp_buffer *buffer;
+    stub_context(&ctx, &dev, false);
+    clp_kernel *k = kernel(&ctx, "kernel k(scalar n: i32, out o: f32[N]) grid (i = n) { o[i] = 1; }");
+    OK(&ctx, clp_buffer_new(&ctx, 8, &buffer));
+    OK(&ctx, clp_buffer_write(buffer, 0, (int32_t[]){ 9, 5 }, 8));
+    float o[5];
+    clp_array a[2] = { { .dtype = CLP_I32, .buffer = buffer, .offset = 1 }, vector(o, &(int64_t){ 5 }) };
+    OK(&ctx, clp_run(k, a, 2, NULL));
+    a[0].offset = 2;
+    FAILS(&ctx, CLP_ERR_ARG, "n: element 2 does not lie in a buffer of 8 bytes", clp_run(k, a, 2, NULL));
+    a[0].offset = -1;
+    FAILS(&ctx, CLP_ERR_ARG, "n: element -1 does not lie", clp_run(k, a, 2, NULL));
+    clp_buffer_free(buffer);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+Test(run, gives_memory_to_empty_arrays_and_runs_nothing_on_empty_grids)
+{
+    stub dev = { 0 };
+    clp_context ctx;
+    stub_context(&ctx, &dev, false);
+    clp_kernel *k = kernel(&ctx, TWICE);
+    OK(&ctx, clp_run(k, (clp_array[]){ vector(NULL, &(int64_t){ 0 }), vector(NULL, &(int64_t){ 0 }) }, 2, NULL));
+    cr_expect(dev.n_writes == 0 && dev.n_reads == 0);
+    clp_kernel_free(k);
+    k = kernel(&ctx, "kernel k(in x: f32[N], out o: f32[4] block [4] at (0)) grid () { o[...] = 1; }");
+    float o[4];
+    OK(&ctx, clp_run(k, (clp_array[]){ vector(NULL, &(int64_t){ 0 }), vector(o, &(int64_t){ 4 }) }, 2, NULL));
+    cr_expect_eq(dev.n_writes, 1);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+/* ---- Arguments ---- */
+
+Test(run, refuses_arguments)
+{
+    stub dev = { .body = twice };
+    clp_context ctx, other;
+    clp_buffer *buffer;
+    stub_context(&ctx, &dev, true);
+    stub_context(&other, &dev, true);
+    clp_kernel *k = kernel(&ctx, TWICE);
+    float x[8] = { 0 }, o[8] = { 0 };
+    int64_t n = 8;
+    OK(&other, clp_buffer_new(&other, 32, &buffer));
+    clp_array good[2] = { vector(x, &n), vector(o, &n) }, bad[2];
+
+    cr_expect_eq(clp_run(NULL, good, 2, NULL), CLP_ERR_ARG);
+    FAILS(&ctx, CLP_ERR_ARG, "the arrays are NULL", clp_run(k, NULL, 2, NULL));
+    FAILS(&ctx, CLP_ERR_ARG, "twice: expected 2 arrays (x, o), got 1", clp_run(k, good, 1, NULL));
+    FAILS(&ctx, CLP_ERR_ARG, "twice: expected 2 arrays (x, o), got 0", clp_run(k, NULL, 0, NULL));
+
+    memcpy(bad, good, sizeof bad), bad[0].shape = NULL;
+    FAILS(&ctx, CLP_ERR_ARG, "x: the shape is NULL", clp_run(k, bad, 2, NULL));
+    memcpy(bad, good, sizeof bad), bad[0].rank = 17;
+    FAILS(&ctx, CLP_ERR_ARG, "x: expected rank 1, got rank 17", clp_run(k, bad, 2, NULL));
+    memcpy(bad, good, sizeof bad), bad[1].data = NULL;
+    FAILS(&ctx, CLP_ERR_ARG, "o: it has neither data nor a buffer", clp_run(k, bad, 2, NULL));
+    bad[1].buffer = buffer;
+    FAILS(&ctx, CLP_ERR_ARG, "o: its buffer belongs to another context", clp_run(k, bad, 2, NULL));
+    bad[1].data = o;
+    FAILS(&ctx, CLP_ERR_ARG, "o: it has both data and a buffer", clp_run(k, bad, 2, NULL));
+    memcpy(bad, good, sizeof bad), bad[0].data = (char *)x + 2;
+    FAILS(&ctx, CLP_ERR_ARG, "x: its data is not aligned to 4 bytes", clp_run(k, bad, 2, NULL));
+    memcpy(bad, good, sizeof bad), bad[0].dtype = CLP_I32;
+    FAILS(&ctx, CLP_ERR_ARG, "x: expected dtype f32, got i32", clp_run(k, bad, 2, NULL));
+
+    FAILS(&ctx, CLP_ERR_ARG, "wait_for: event 0 is NULL", clp_run(k, good, 2, &(clp_run_opts){ .n_wait_for = 1, .wait_for = (clp_event *[]){ NULL } }));
+    FAILS(&ctx, CLP_ERR_ARG, "dims: the list is NULL", clp_run(k, good, 2, &(clp_run_opts){ .n_dims = 1 }));
+    FAILS(&ctx, CLP_ERR_ARG, "there is no order 9", clp_run(k, good, 2, &(clp_run_opts){ .order = (clp_order)9 }));
+
+    clp_buffer_free(buffer);
+    clp_kernel_free(k);
+    clpi_env_done(&other.env);
+    expect_nothing_left(&ctx, &dev);
+}
+
+/* ---- Events ---- */
+
+Test(run, waits_and_reports_each_failure_to_its_own_event)
+{
+    stub dev = { .body = twice };
+    clp_context ctx;
+    clp_event *first, *second;
+    stub_context(&ctx, &dev, true);
+    clp_kernel *k = kernel(&ctx, TWICE);
+    float x[4] = { 1, 2, 3, 4 }, o[4], u[4];
+    int64_t n = 4;
+    OK(&ctx, clp_run_async(k, (clp_array[]){ vector(x, &n), vector(o, &n) }, 2, NULL, &first));
+    OK(&ctx, clp_run_async(k, (clp_array[]){ vector(o, &n), vector(u, &n) }, 2,
+                           &(clp_run_opts){ .wait_for = &first, .n_wait_for = 1 }, &second));
+    cr_expect_eq(dev.n_waited_for, 1);
+    cr_expect_eq(dev.n_mems, 4);
+    OK(&ctx, clp_event_wait(second));
+    dev.wait_status = CLP_ERR_RUN;
+    FAILS(&ctx, CLP_ERR_RUN, "the stub fails", clp_event_wait(first));
+    dev.wait_status = CLP_OK;
+    FAILS(&ctx, CLP_ERR_RUN, "the stub fails", clp_event_wait(first)); /* once more: the same answer */
+    OK(&ctx, clp_event_wait(second));
+    cr_expect_eq(clp_event_seconds(second), 0.5);
+    cr_expect_eq(u[3], 16);
+    clp_event_free(first);
+    clp_event_free(second);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+Test(run, settles_what_it_waits_for_before_copying)
+{
+    stub dev = { .body = twice };
+    clp_context ctx;
+    clp_event *first;
+    stub_context(&ctx, &dev, false);
+    clp_kernel *k = kernel(&ctx, TWICE);
+    float x[4] = { 1, 2, 3, 4 }, o[4] = { 0 }, u[4];
+    int64_t n = 4;
+    OK(&ctx, clp_run_async(k, (clp_array[]){ vector(x, &n), vector(o, &n) }, 2, NULL, &first));
+    OK(&ctx, clp_run(k, (clp_array[]){ vector(o, &n), vector(u, &n) }, 2, &(clp_run_opts){ .wait_for = &first, .n_wait_for = 1 }));
+    cr_expect_eq(u[3], 16);
+    clp_event_free(first);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+Test(run, gives_all_back_when_a_launch_is_refused)
+{
+    stub dev = { .launch_status = CLP_ERR_UNSUPPORTED };
+    clp_context ctx;
+    clp_event *event = (clp_event *)&ctx;
+    stub_context(&ctx, &dev, false);
+    clp_kernel *k = kernel(&ctx, TWICE);
+    float x[4] = { 1 }, o[4] = { 7, 7, 7, 7 };
+    int64_t n = 4;
+    FAILS(&ctx, CLP_ERR_UNSUPPORTED, "the stub refuses", clp_run_async(k, (clp_array[]){ vector(x, &n), vector(o, &n) }, 2, NULL, &event));
+    cr_expect_null(event);
+    cr_expect_eq(o[0], 7);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
+/* ---- Contexts and kernels ---- */
+
+Test(run, refuses_devices_by_naming_those_there_are)
+{
+    clp_context *ctx;
+    cr_expect_eq(clp_context_new(&(clp_context_opts){ .device = "abacus" }, &ctx), CLP_ERR_ARG);
+    cr_expect_null(ctx);
+    cr_expect(strstr(clp_last_error(NULL), "no device \"abacus\": this build has nothing of that name; there is "), "%s", clp_last_error(NULL));
+    cr_expect(strstr(clp_last_error(NULL), "interp"), "%s", clp_last_error(NULL));
+}
+
+static void look_for_interp(const char *which, bool usable, const char *detail, void *user)
+{
+    cr_expect(detail && *detail);
+    if (!strcmp(which, "interp"))
+        *(bool *)user = usable;
+}
+
+Test(run, lists_the_interpreter)
+{
+    bool has_interp = false;
+    cr_assert_eq(clp_devices(look_for_interp, &has_interp), CLP_OK);
+    cr_expect(has_interp);
+}
+
+static clp_context *interp_context(void)
+{
+    clp_context *ctx;
+    clp_status status = clp_context_new(&(clp_context_opts){ .device = "interp" }, &ctx);
+    cr_assert_eq(status, CLP_OK, "%s", clp_last_error(NULL));
+    return ctx;
+}
+
+Test(run, tells_about_a_kernel)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k = kernel(ctx, "kernel k(in x: f32[N] block [4] at (i), scratch s: f32[4], scalar n: i64, out o: bf16[N, N])\n"
+                                "grid (i = 1) { s[...] = x[...]; }");
+    cr_expect_str_eq(clp_kernel_name(k), "k");
+    cr_expect_eq(clp_kernel_n_operands(k), 3);
+    clp_operand_info info = clp_kernel_operand(k, 2);
+    cr_expect(!strcmp(info.name, "o") && info.role == CLP_OUT && info.dtype == CLP_BF16 && info.rank == 2);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+static void keep(const char *text, size_t n_bytes, void *user)
+{
+    cr_expect_eq(strlen(text), n_bytes);
+    snprintf(user, 4096, "%s", text);
+}
+
+Test(run, emits_what_the_compiler_makes)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k = kernel(ctx, TWICE);
+    char text[4096];
+    OK(ctx, clp_kernel_emit(k, CLP_STAGE_IR, keep, text));
+    cr_expect(strstr(text, "kernel twice"), "%s", text);
+    clp_kernel *again;
+    OK(ctx, clp_kernel_from_text(ctx, text, NULL, NULL, &again));
+    OK(ctx, clp_kernel_emit(k, CLP_STAGE_PLAN, keep, text));
+    cr_expect(strstr(text, "plan of twice"), "%s", text);
+    FAILS(ctx, CLP_ERR_ARG, "there is no stage 9", clp_kernel_emit(k, (clp_stage)9, keep, text));
+    clp_kernel_free(again);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+static void keep_stage(const char *stage, const char *name, const char *text, void *user)
+{
+    cr_expect(!strcmp(name, "twice") && *text);
+    strcat(user, stage);
+    strcat(user, " ");
+}
+
+Test(run, dumps_stages_in_order)
+{
+    clp_context *ctx;
+    char stages[256] = "";
+    cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp", .dump = keep_stage, .dump_user = stages }, &ctx), CLP_OK);
+    clp_kernel_free(kernel(ctx, TWICE));
+    cr_expect_eq(strncmp(stages, "ir plan ", 8), 0, "%s", stages);
+    clp_context_free(ctx);
+}
+
+Test(run, finds_standard_kernels)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k;
+    OK(ctx, clp_kernel_standard(ctx, "softmax", NULL, &k));
+    clp_kernel_free(k);
+    OK(ctx, clp_kernel_standard(ctx, "matmul_nt", "bm=16", &k)); /* it stands in a file of another name */
+    clp_kernel_free(k);
+    FAILS(ctx, CLP_ERR_ARG, "there is no standard kernel sofmax; did you mean softmax?", clp_kernel_standard(ctx, "sofmax", NULL, &k));
+    clp_context_free(ctx);
+}
+
+Test(run, reads_kernels_from_files)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k;
+    OK(ctx, clp_kernel_from_file(ctx, CLPALLAS_SOURCE_DIR "/lib/kernels/matmul.plk", "matmul", "bm=8, bn=8, bk=8", &k));
+    clp_kernel_free(k);
+    FAILS(ctx, CLP_ERR_ARG, "/nowhere/x.plk: No such file", clp_kernel_from_file(ctx, "/nowhere/x.plk", NULL, NULL, &k));
+    FAILS(ctx, CLP_ERR_INVALID, "<text>:1:", clp_kernel_from_text(ctx, "kernel k(", NULL, NULL, &k));
+    FAILS(ctx, CLP_ERR_ARG, "an argument is NULL", clp_kernel_from_text(ctx, NULL, NULL, NULL, &k));
+    clp_context_free(ctx);
+}
+
+/* ---- On the interpreter ---- */
+
+Test(run, gives_the_results_of_a_matmul)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k;
+    OK(ctx, clp_kernel_standard(ctx, "matmul", "bm=4, bn=4, bk=4", &k));
+    float x[5 * 7], y[7 * 6], z[5 * 6];
+    for (int i = 0; i < 35; i++)
+        x[i] = (float)(i % 11 - 5);
+    for (int i = 0; i < 42; i++)
+        y[i] = (float)(i % 7 - 3);
+    OK(ctx, clp_run(k, (clp_array[]){ { .dtype = CLP_F32, .rank = 2, .shape = (int64_t[]){ 5, 7 }, .data = x },
+                                      { .dtype = CLP_F32, .rank = 2, .shape = (int64_t[]){ 7, 6 }, .data = y },
+                                      { .dtype = CLP_F32, .rank = 2, .shape = (int64_t[]){ 5, 6 }, .data = z } }, 3, NULL));
+    for (int i = 0; i < 5; i++)
+        for (int j = 0; j < 6; j++) {
+            float want = 0;
+            for (int l = 0; l < 7; l++)
+                want += x[i * 7 + l] * y[l * 6 + j];
+            cr_expect_eq(z[i * 6 + j], want, "z[%d, %d]: %g, expected %g", i, j, z[i * 6 + j], want);
+        }
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+Test(run, runs_a_box)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k = kernel(ctx, TWICE);
+    float x[16], o[16] = { 0 };
+    int64_t n = 16;
+    for (int i = 0; i < 16; i++)
+        x[i] = 1;
+    OK(ctx, clp_run(k, (clp_array[]){ vector(x, &n), vector(o, &n) }, 2,
+                    &(clp_run_opts){ .grid_start = &(int64_t){ 1 }, .grid_count = &(int64_t){ 2 } }));
+    for (int i = 0; i < 16; i++)
+        cr_expect_eq(o[i], i >= 4 && i < 12 ? 2 : 0, "element %d", i);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}

@@ -1,0 +1,149 @@
+/* One context and one kernel used by several threads at once: results and messages stay each thread's own.             */
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "support/support.h"
+
+enum { N_THREADS = 8, N_ROUNDS = 60, MAX_N = 100 };
+
+/* Criterion's assertions belong to the thread of the test: a worker counts what is wrong and says the first. */
+typedef struct worker {
+    clp_context *ctx;
+    clp_kernel  *kernel;
+    int          id, n_wrong;
+    char         first_wrong[256];
+} worker;
+
+static void wrong(worker *w, const char *format, const char *what, double a, double b)
+{
+    if (w->n_wrong++ == 0)
+        snprintf(w->first_wrong, sizeof w->first_wrong, format, what, a, b);
+}
+
+/* y = a * x + y over arrays of a size of this thread's and round's own, asynchronously in every second round. */
+static void run_one(worker *w, int round)
+{
+    float x[MAX_N], y[MAX_N], a = (float)(w->id + 1);
+    int64_t n = 1 + (w->id * 13 + round * 7) % MAX_N;
+    for (int i = 0; i < MAX_N; i++) {
+        x[i] = (float)(i + w->id);
+        y[i] = (float)round;
+    }
+    clp_array arrays[3] = { { .dtype = CLP_F32, .rank = 1, .shape = &n, .data = x },
+                            { .dtype = CLP_F32, .rank = 1, .shape = &n, .data = y },
+                            { .dtype = CLP_F32, .data = &a } };
+    clp_event *event = NULL;
+    clp_status status = round % 2 ? clp_run_async(w->kernel, arrays, 3, NULL, &event) : clp_run(w->kernel, arrays, 3, NULL);
+    if (!status && event)
+        status = clp_event_wait(event);
+    clp_event_free(event);
+    if (status)
+        wrong(w, "%s: status %g, round %g", clp_last_error(w->ctx), (double)status, (double)round);
+    for (int i = 0; i < MAX_N; i++) {
+        float want = (float)round + (i < n ? a * (float)(i + w->id) : 0);
+        if (y[i] != want)
+            wrong(w, "%s: %g, expected %g", "element", y[i], want);
+    }
+}
+
+/* A launch that fails with a message of this thread's own. */
+static void fail_one(worker *w, int round)
+{
+    float x[1] = { 0 };
+    int64_t n = 1, m = 1000 + w->id * 100 + round;
+    char expected[64];
+    clp_array arrays[3] = { { .dtype = CLP_F32, .rank = 1, .shape = &n, .data = x },
+                            { .dtype = CLP_F32, .rank = 1, .shape = &m, .data = x },
+                            { .dtype = CLP_F32, .data = x } };
+    snprintf(expected, sizeof expected, "y: N is 1 (from x), got %d", (int)m);
+    if (clp_run(w->kernel, arrays, 3, NULL) != CLP_ERR_ARG)
+        wrong(w, "%s: not refused (%g, %g)", expected, 0, 0);
+    if (strcmp(clp_last_error(w->ctx), expected) != 0)
+        wrong(w, "message \"%s\" (%g, %g)", clp_last_error(w->ctx), (double)w->id, (double)round);
+}
+
+static void *work(void *arg)
+{
+    worker *w = arg;
+    for (int round = 0; round < N_ROUNDS; round++) {
+        run_one(w, round);
+        fail_one(w, round);
+    }
+    return NULL;
+}
+
+static void run_on(clp_context *ctx)
+{
+    clp_kernel *kernel;
+    pthread_t threads[N_THREADS];
+    worker workers[N_THREADS];
+    OK(ctx, clp_kernel_from_text(ctx,
+        "kernel axpy(in x: f32[N] block [16] at (i), inout y: f32[N] block [16] at (min(i, cdiv(N, 16) - 1)), scalar a: f32)\n"
+        "grid (i = cdiv(N, 16)) { y[...] += a * x[...]; }", NULL, NULL, &kernel));
+    for (int i = 0; i < N_THREADS; i++) {
+        workers[i] = (worker){ .ctx = ctx, .kernel = kernel, .id = i };
+        cr_assert_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        cr_assert_eq(pthread_join(threads[i], NULL), 0);
+        cr_expect_eq(workers[i].n_wrong, 0, "thread %d: %d wrong, the first: %s", i, workers[i].n_wrong, workers[i].first_wrong);
+    }
+    clp_kernel_free(kernel);
+    clp_context_free(ctx);
+}
+
+Test(threads, share_a_kernel_on_the_interpreter)
+{
+    clp_context *ctx;
+    cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp" }, &ctx), CLP_OK, "%s", clp_last_error(NULL));
+    run_on(ctx);
+}
+
+Test(threads, share_a_kernel_on_a_device)
+{
+    clp_context *ctx;
+    if (clp_context_new(&(clp_context_opts){ .device = "cl" }, &ctx) != CLP_OK) {
+        cr_assert_null(getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
+        cr_skip_test("no OpenCL device: %s", clp_last_error(NULL));
+    }
+    run_on(ctx);
+}
+
+/* Kernels made and freed by each thread in one context. */
+static void *make_kernels(void *arg)
+{
+    worker *w = arg;
+    for (int round = 0; round < 10; round++) {
+        char params[32];
+        clp_kernel *kernel;
+        snprintf(params, sizeof params, "b=%d", 1 + w->id);
+        if (clp_kernel_from_text(w->ctx, "kernel k<b = 1>(out o: i32[b]) grid () { o[...] = b; }", "k", params, &kernel)) {
+            wrong(w, "%s: %g %g", clp_last_error(w->ctx), 0, 0);
+            continue;
+        }
+        int32_t o[N_THREADS] = { 0 };
+        int64_t n = 1 + w->id;
+        clp_array array = { .dtype = CLP_I32, .rank = 1, .shape = &n, .data = o };
+        if (clp_run(kernel, &array, 1, NULL) || o[n - 1] != n)
+            wrong(w, "%s: %g, expected %g", clp_last_error(w->ctx), o[n - 1], (double)n);
+        clp_kernel_free(kernel);
+    }
+    return NULL;
+}
+
+Test(threads, make_kernels_in_one_context)
+{
+    clp_context *ctx;
+    pthread_t threads[N_THREADS];
+    worker workers[N_THREADS];
+    cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp" }, &ctx), CLP_OK, "%s", clp_last_error(NULL));
+    for (int i = 0; i < N_THREADS; i++) {
+        workers[i] = (worker){ .ctx = ctx, .id = i };
+        cr_assert_eq(pthread_create(&threads[i], NULL, make_kernels, &workers[i]), 0);
+    }
+    for (int i = 0; i < N_THREADS; i++) {
+        cr_assert_eq(pthread_join(threads[i], NULL), 0);
+        cr_expect_eq(workers[i].n_wrong, 0, "thread %d: the first: %s", i, workers[i].first_wrong);
+    }
+    clp_context_free(ctx);
+}
