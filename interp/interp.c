@@ -1,0 +1,191 @@
+/* interp: the backend. No device: memory is the host's, a launch is over when it returns.
+ * In: the calls of run/backend.h. Out: the same. What a launch ran into is kept in its event and reported by wait.      */
+#include <string.h>
+#include <time.h>
+
+#include "interp/interp.h"
+
+typedef struct device { clpi_host host; } device;
+typedef struct memory { clpi_env *env; uint8_t *data; size_t n_bytes; bool is_owned; } memory;
+typedef struct event { clpi_env *env; clp_status status; char *text; size_t text_bytes; double seconds; } event;
+
+static const char description[] = "the interpreter, on the host";
+
+static clp_status interp_list(clpi_env *env, clp_device_fn fn, void *user)
+{
+    (void)env;
+    fn("interp", true, description, user);
+    return CLP_OK;
+}
+
+static clp_status interp_open(const clpi_host *host, const char *which, void **out_dev)
+{
+    *out_dev = NULL;
+    if (which)
+        return clpi_fail(host->env, CLP_ERR_ARG, "device: there is one interpreter: expected \"interp\", got \"interp:%s\"", which);
+    device *dev = clpi_alloc(host->env, 1, sizeof *dev);
+    if (!dev)
+        return CLP_ERR_OOM;
+    dev->host = *host;
+    *out_dev = dev;
+    return CLP_OK;
+}
+
+static void interp_close(void *dev)
+{
+    if (dev)
+        clpi_free(((device *)dev)->host.env, dev, 1, sizeof(device));
+}
+
+static const char *interp_describe(void *dev)
+{
+    (void)dev;
+    return description;
+}
+
+static void interp_limits(void *dev, clpi_limits *out_limits)
+{
+    (void)dev;
+    *out_limits = (clpi_limits){
+        .is_cpu = true, .shares_host_memory = true, .has_fp64 = true, .has_fp16 = true, .has_int64_atomics = true,
+        .has_printf = true, .has_correct_divide = true, .local_bytes = UINT64_C(1) << 40, .private_bytes = UINT64_C(1) << 40,
+        .group_size = 1, .compute_units = 1, .vector_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
+    };
+}
+
+static clp_status interp_compile(void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe)
+{
+    (void)schedule;     /* the shape of OpenCL code; there is none */
+    clpi_exe *exe;
+    clp_status status = clpi_interp_compile(&((device *)dev)->host, ir, plan, &exe);
+    *out_exe = exe;
+    return status;
+}
+
+static void interp_discard(void *exe)
+{
+    if (exe)
+        clpi_interp_discard(exe);
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Failures of the kernel belong to the event; only what keeps a launch from starting is reported at once. */
+static clp_status interp_launch(void *exe, const clpi_launch *launch, void **out_event)
+{
+    clpi_env *env = ((clpi_exe *)exe)->host.env;
+    *out_event = NULL;
+    event *e = clpi_alloc(env, 1, sizeof *e);
+    if (!e)
+        return CLP_ERR_OOM;
+    e->env = env;
+    double start = now();
+    e->status = clpi_interp_run(exe, launch);
+    e->seconds = now() - start;
+    if (e->status) {
+        const char *text = clpi_error_text(env);
+        e->text_bytes = strlen(text) + 1;
+        e->text = clpi_alloc(env, e->text_bytes, 1);
+        if (!e->text) {
+            clpi_free(env, e, 1, sizeof *e);
+            return CLP_ERR_OOM;
+        }
+        memcpy(e->text, text, e->text_bytes);
+    }
+    *out_event = e;
+    return CLP_OK;
+}
+
+static clp_status interp_wait(void *launched, double *out_seconds)
+{
+    event *e = launched;
+    *out_seconds = e->seconds;
+    return e->status ? clpi_fail(e->env, e->status, "%s", e->text) : CLP_OK;
+}
+
+static void interp_forget(void *launched)
+{
+    event *e = launched;
+    if (!e)
+        return;
+    clpi_free(e->env, e->text, e->text_bytes, 1);
+    clpi_free(e->env, e, 1, sizeof *e);
+}
+
+/* ---- Memory ---- */
+
+static clp_status memory_new(clpi_env *env, void *data, size_t n_bytes, void **out_mem)
+{
+    *out_mem = NULL;
+    memory *m = clpi_alloc(env, 1, sizeof *m);
+    if (!m)
+        return CLP_ERR_OOM;
+    *m = (memory){ env, data, n_bytes, data == NULL };
+    if (!data && !(m->data = clpi_alloc(env, n_bytes ? n_bytes : 1, 1))) {
+        clpi_free(env, m, 1, sizeof *m);
+        return CLP_ERR_OOM;
+    }
+    *out_mem = m;
+    return CLP_OK;
+}
+
+static clp_status interp_alloc(void *dev, size_t n_bytes, void **out_mem)
+{
+    return memory_new(((device *)dev)->host.env, NULL, n_bytes, out_mem);
+}
+
+static clp_status interp_wrap(void *dev, void *data, size_t n_bytes, void **out_mem)
+{
+    return memory_new(((device *)dev)->host.env, data, n_bytes, out_mem);
+}
+
+static void interp_release(void *mem)
+{
+    memory *m = mem;
+    if (!m)
+        return;
+    if (m->is_owned)
+        clpi_free(m->env, m->data, m->n_bytes ? m->n_bytes : 1, 1);
+    clpi_free(m->env, m, 1, sizeof *m);
+}
+
+static clp_status interp_write(void *mem, size_t at, const void *src, size_t n_bytes)
+{
+    memcpy(((memory *)mem)->data + at, src, n_bytes);
+    return CLP_OK;
+}
+
+static clp_status interp_read(void *mem, size_t at, void *dst, size_t n_bytes)
+{
+    memcpy(dst, ((memory *)mem)->data + at, n_bytes);
+    return CLP_OK;
+}
+
+uint8_t *clpi_interp_mem(void *mem)
+{
+    return ((memory *)mem)->data;
+}
+
+const clpi_backend clpi_interp_backend = {
+    .name = "interp",
+    .list = interp_list,
+    .open = interp_open,
+    .close = interp_close,
+    .describe = interp_describe,
+    .limits = interp_limits,
+    .compile = interp_compile,
+    .discard = interp_discard,
+    .launch = interp_launch,
+    .wait = interp_wait,
+    .forget = interp_forget,
+    .alloc = interp_alloc,
+    .wrap = interp_wrap,
+    .release = interp_release,
+    .write = interp_write,
+    .read = interp_read,
+};

@@ -1,0 +1,65 @@
+/* launch: one run over the grid, or a box of it.
+ * In: an exe, a bound launch. Out: changed arrays; or the first fault.
+ * Decides nothing of meaning: sequences come in the order asked for, the programs of one always in order. All memory is taken
+ * here, once: tiles, scratch, tables. Values that hold for the launch are computed first.                               */
+#include <string.h>
+
+#include "interp/interp.h"
+
+static bool read_prefetched(void *user, int operand, const int64_t *index, int64_t *out_value)
+{
+    const clpi_run *run = user;
+    const clpi_operand *x = &run->exe->ir->operands[operand];
+    const clpi_bound_operand *array = &run->bound->operands[operand];
+    const clpi_ref_state *ref = &run->refs[operand];
+    int64_t at = ref->origin;
+    uint64_t held[1];
+    for (int d = 0; d < x->rank; d++) {
+        if (index[d] < 0 || index[d] >= array->size[d])
+            return false;
+        at += index[d] * array->stride[d];
+    }
+    clpi_held_of[x->dtype].get_row(held, ref->data, at, 1, 1);
+    *out_value = clpi_index_get(clpi_loaded(x->dtype), held, 0);
+    return true;
+}
+
+static clp_status open_run(clpi_run *run, clpi_arena *arena)
+{
+    const clpi_exe *exe = run->exe;
+    enum { ALIGN = 64 };
+    uint8_t *tiles = CLPI_NEW_N(arena, uint8_t, exe->tile_bytes + ALIGN);
+    uint8_t *scratch = CLPI_NEW_N(arena, uint8_t, exe->scratch_bytes + ALIGN);
+    run->val = CLPI_NEW_N(arena, void *, (size_t)exe->n_vals + 1);
+    run->refs = CLPI_NEW_N(arena, clpi_ref_state, (size_t)exe->ir->n_operands + 1);
+    if (arena->failed)
+        return CLP_ERR_OOM;
+    run->tiles = (uint8_t *)(((uintptr_t)tiles + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
+    run->scratch = (uint8_t *)(((uintptr_t)scratch + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));
+    for (uint32_t i = 0; i < exe->n_vals; i++)
+        run->val[i] = run->tiles + exe->val_at[i];
+    run->prefetch = (clpi_prefetch){ read_prefetched, run };
+    CLP_TRY(clpi_refs_open(run, arena));
+    return clpi_interp_walk(run, exe->hoisted.items, 0, exe->hoisted.n) ? CLP_OK : CLP_ERR_RUN;
+}
+
+clp_status clpi_interp_run(const clpi_exe *exe, const clpi_launch *launch)
+{
+    clpi_run run = { .exe = exe, .launch = launch, .bound = launch->bound };
+    clpi_arena arena;
+    clpi_arena_init(&arena, exe->host.env);
+    clp_status status = open_run(&run, &arena);
+    uint64_t n = run.bound->n_sequences;
+    for (uint64_t i = 0; i < n && !status; i++) {
+        uint64_t sequence = clpi_sequence_at(launch->order, launch->seed, n, i);
+        if (exe->scratch_bytes)
+            clpi_refs_fill_scratch(&run);
+        for (uint64_t step = 0; step < run.bound->n_steps && !status; step++) {
+            clpi_program_at(run.bound, sequence, step, run.program);
+            if (!clpi_refs_enter(&run) || !clpi_interp_walk(&run, exe->body.items, 0, exe->body.n))
+                status = CLP_ERR_RUN;
+        }
+    }
+    clpi_arena_done(&arena);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* memory: what loads, stores (memory.c) and atomics (atomic.c) share: a place of a ref, ready to be used. */
+#ifndef CLPI_INTERP_MEMORY_H
+#define CLPI_INTERP_MEMORY_H
+
+#include "interp/interp.h"
+
+typedef struct clpi_access {
+    int       operand;
+    clp_dtype dtype;              /* of the operand */
+    clpi_view view;
+    clpi_elem pad;
+    clpi_pos  pos;
+    uint32_t  mask, other, value[2];    /* values; 0: none */
+    bool      may_alias;          /* loads: the tile may be the array's own memory */
+} clpi_access;
+
+clpi_access *clpi_access_new(clpi_compiler *c, const clpi_op *op, clpi_step *s);    /* NULL: out of memory */
+/* Element and state of every lane, in the step's temporary. false: a lane is out of range, reported. */
+bool clpi_access_lanes(const clpi_run *run, const clpi_step *s, const clpi_access *x, int64_t **out_at, uint8_t **out_state);
+bool clpi_range_fault(const clpi_run *run, const clpi_access *x, const uint8_t *mask);    /* reports; false */
+
+#endif
