@@ -68,7 +68,7 @@ static void put_bits(clp_array *a, int64_t i, uint64_t bits)
     unsigned char *bytes = a->data;
     if (clpi_is_packed(a->dtype)) {
         const unsigned shift = i % 2 ? 4u : 0u;
-        bytes[i / 2] = (unsigned char)((bytes[i / 2] & ~(15u << shift)) | (unsigned)(bits & 15u) << shift);
+        bytes[i / 2] = (unsigned char)(((unsigned)bytes[i / 2] & ~(15u << shift)) | (unsigned)(bits & 15u) << shift);
         return;
     }
     const size_t size = (size_t)clp_dtype_bits(a->dtype) / 8;

@@ -1,0 +1,91 @@
+#!/bin/sh
+# check.sh COMMAND: the command from outside: exit statuses, what stands where, files that appear whole.
+clpallas=$1
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 2
+n_failed=0
+
+# expect STATUS [PART]: runs the command line that follows --; PART must stand in what it says (either stream).
+expect() {
+    status=$1; part=$2; shift 3
+    out=$("$clpallas" "$@" 2>&1 </dev/null); got=$?
+    if [ "$got" -ne "$status" ]; then
+        echo "clpallas $*: expected status $status, got $got: $out"; n_failed=$((n_failed + 1))
+    fi
+    case $out in
+    *"$part"*) ;;
+    *) echo "clpallas $*: expected \"$part\" in: $out"; n_failed=$((n_failed + 1)) ;;
+    esac
+}
+
+cat > two.plk <<'END'
+kernel double<b = 4>(in x: i32[N] block [b] at (i), out o: i32[N] block [b] at (i))
+grid (i = cdiv(N, b)) { o[...] = 2 * x[...]; }
+
+kernel number<b = 2>(out o: i32[M, N] block [b, b] at (i, j))
+grid (i = cdiv(M, b), j = cdiv(N, b)) { o[...] = 10 * i + j; }
+
+kernel scaled(scalar s: f32, inout x: f32[N] block [8] at (i))
+grid (i = cdiv(N, 8)) { x[...] = s * x[...]; }
+
+kernel pick(prefetch idx: i32[N], in x: i32[R, 4] block [_, 4] at (idx[i], 0), out o: i32[N, 4] block [_, 4] at (i, 0))
+grid (i = N) { o[...] = x[...]; }
+
+kernel talk(out o: i32[N] block [1] at (i)) grid (i = N) { print("program {}", i); o[...] = i; }
+END
+echo 'kernel bad(in x: f32[N] block [8] at (i)) grid (i = cdiv(N, 8)) { x[...] = 0; }' > bad.plk
+
+expect 0 "clpallas 0." -- --version
+expect 0 "usage" -- run --help
+expect 0 "devices" -- --help
+for command in show emit devices; do expect 0 "usage: clpallas $command" -- $command --help; done
+expect 2 "no command" -- dance
+expect 2 "no option" -- run two.plk:double --dance
+expect 2 "expected FILE" -- run
+expect 2 "expected" -- run two.plk:double -i
+expect 2 "auto, vector or simt" -- run two.plk:double --schedule fast
+expect 0 "interp" -- devices
+expect 0 '"usable": true' -- devices --json
+
+on="--on interp"
+expect 0 "[ 0  2  4  6  8 10]" -- run two.plk:double $on -i x=iota:6
+expect 0 "[0 2 4]" -- run two.plk:double $on -p b=1 -i x=iota:3 -o o
+expect 0 "[0 2 4]" -- run two.plk:double $on --order reverse -p b=1 -i x=iota:3
+expect 0 "[[ 0  0  1]" -- run two.plk:number $on --dim M=3,N=3
+expect 0 "[0. 0.5" -- run two.plk:scaled $on -s s=0.5 -i x=iota:9
+expect 0 "program 2" -- run two.plk:talk $on --dim N=3 --quiet
+expect 0 "" -- run two.plk:double $on -i x=iota:6 -o o=o.npy
+expect 0 "[ 0  4  8 12 16 20]" -- run two.plk:double $on -i x=o.npy
+expect 1 "expected rank 2" -- run two.plk:pick $on -i x=o.npy -i idx=zeros:1
+expect 1 "expected f32, got i32" -- run two.plk:scaled $on -s s=1 -i x=o.npy
+expect 1 "no such file or directory" -- run two.plk:double $on -i x=none.npy
+expect 1 "there is no array y" -- run two.plk:double $on -i y=iota:3
+expect 1 "there is no output x" -- run two.plk:double $on -i x=iota:3 -o x
+expect 1 "expected an array: -i x=x.npy" -- run two.plk:double $on
+expect 1 "dim M is not known" -- run two.plk:number $on --dim N=3
+expect 1 "there is no dim Q" -- run two.plk:number $on --dim Q=3
+expect 1 "expected a value: -s s=" -- run two.plk:scaled $on -i x=iota:3
+expect 1 "x is an input" -- run bad.plk $on -i x=iota:3
+expect 1 "none.plk" -- run none.plk
+expect 1 "" -- run nonesuch
+expect 1 "" -- run two.plk:none $on
+expect 0 '"time_s": {"min"' -- run two.plk:double $on -i x=iota:6 --time 3 --json
+expect 0 "equal to the interpreter's" -- run two.plk:double $on -i x=iota:6 --verify
+expect 0 "GFLOP/s" -- run matmul $on -i x=randn:8x8 -i y=randn:8x8 --time 1
+
+expect 0 "(0, 1)" -- show two.plk:number --dim M=4,N=4
+expect 0 "*" -- show matmul --dim M=256,N=256,K=256
+expect 0 "0:4" -- show two.plk:pick -i idx=zeros:2 -i x=iota:3x4
+expect 0 "" -- show matmul --dim M=256,N=256,K=256 --svg m.svg
+grep -q "</svg>" m.svg || { echo "no whole m.svg"; n_failed=$((n_failed + 1)); }
+expect 0 "kernel double" -- emit two.plk:double --ir
+expect 0 "" -- emit two.plk:double --plan
+expect 0 "" -- emit two.plk:double --output d.plk
+expect 0 "[0 2 4]" -- run d.plk $on -i x=iota:3
+
+# Nothing is left beside a file that could not be written.
+expect 1 "o.npy" -- run two.plk:double $on -i x=iota:6 -o o=nowhere/o.npy
+[ -z "$(ls ./*.part 2>/dev/null)" ] || { echo "a part was left"; n_failed=$((n_failed + 1)); }
+
+[ "$n_failed" -eq 0 ] || { echo "$n_failed failed"; exit 1; }
