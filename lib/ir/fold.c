@@ -190,14 +190,14 @@ static clp_val fold_elementwise(clpi_simplifier *s, const clpi_op *op, const clp
 
 /* ---- Conversions ---- */
 
-/* Every value of `from` is one of `to`: the way there and back changes nothing. */
+/* The way from `from` to `to` and back changes nothing. Integers keep their low bits, whatever the signs. */
 static bool holds(clp_dtype to, clp_dtype from)
 {
     int n_to = clp_dtype_bits(to), n_from = clp_dtype_bits(from);
     if (clpi_is_float(from))
         return clpi_is_float(to) && n_to > n_from;
     if (clpi_is_int(from) && clpi_is_int(to))
-        return n_to > n_from && (clpi_is_unsigned(from) || clpi_is_signed(to));
+        return n_to >= n_from;
     return from == CLP_BOOL && clpi_is_int(to);
 }
 
