@@ -222,16 +222,20 @@ FN F NAME(reduce_far)(F a, U *out_quadrant)
     U low = m * w1;
     U mid = low + MULHI(m, w2);
     U high = m * w0 + MULHI(m, w1) + SELECT(mid < low, one, none);
-    /* The nearest quadrant, and the signed distance from it in units of 2^-30: the top 24 bits, then what is left. */
+    /* The nearest quadrant, and the distance from it in units of 2^-30, made positive: the top 24 bits, then what is left. */
     U quadrant = (high + 0x20000000u) >> 30u;
     U rest = high - (quadrant << 30u);
+    U flip = none - (rest >> 31u); /* all ones when negative; the complement is off by 2^-62, which is nothing */
+    rest = rest ^ flip;
+    mid = mid ^ flip;
     F top = TO_F(AS_I(rest & 0xffffffc0u));
     F tail = TO_F(AS_I(((rest & 63u) << 25u) | (mid >> 7u))) * K(0x1p-25f);
     F sum = top + tail;
     F lost = (top - sum) + tail;
     *out_quadrant = quadrant;
     F small = FMA(sum, K(-0x1.777a5cp-55f), lost * K(0x1.921fb6p-30f));
-    return FMA(sum, K(0x1.921fb6p-30f), small);
+    F r = FMA(sum, K(0x1.921fb6p-30f), small);
+    return AS_F(AS_U(r) ^ (flip & 0x80000000u));
 }
 
 /*@ reduce: reduce_far */
