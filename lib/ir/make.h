@@ -18,13 +18,15 @@ bool        clpi_is_atomic(clpi_op_kind kind);
 /* ---- rules.c ---- */
 /* The result dtype of an elementwise op; `why` says which operands do not fit. */
 bool clpi_ew_dtype(clpi_op_kind kind, const clp_dtype *dtypes, int n, clp_dtype *out_dtype, clpi_str *why);
+clp_dtype clpi_dot_acc(clp_dtype operand);                 /* the default acc */
+
+/* ---- shapes.c ---- */
 /* The shape that shapes broadcast to together; shape is widened in place. false: they do not. */
 bool clpi_shapes_join(int *rank, int64_t *shape, const clpi_type *with);
 /* x broadcasts to shape. */
 bool clpi_broadcasts_to(const clpi_type *x, int rank, const int64_t *shape);
 /* The shape that subs address; args: one operand per sub. */
 bool clpi_subs_shape(const clpi_ir *ir, const clpi_sub *subs, const clp_val *args, int n_subs, clpi_type *out_shape, clpi_str *why);
-clp_dtype clpi_dot_acc(clp_dtype operand);                 /* the default acc */
 
 /* ---- build.c ---- */
 /* Adds an op with copies of args and subs; its type comes from clpi_rule. op.type is what is asked for, where the result

@@ -318,33 +318,6 @@ static bool rule_transpose(const clpi_ir *ir, const clpi_op *op, clpi_type *out,
     return true;
 }
 
-bool clpi_broadcasts_to(const clpi_type *x, int rank, const int64_t *shape)
-{
-    if (x->rank > rank)
-        return false;
-    for (int i = 0; i < x->rank; i++)
-        if (x->shape[i] != 1 && x->shape[i] != shape[rank - x->rank + i])
-            return false;
-    return true;
-}
-
-bool clpi_shapes_join(int *rank, int64_t *shape, const clpi_type *with)
-{
-    int n = *rank > with->rank ? *rank : with->rank;
-    int64_t joined[CLP_MAX_RANK];
-    for (int i = 0; i < n; i++) {
-        int a = i - (n - *rank), b = i - (n - with->rank);
-        int64_t of_a = a < 0 ? 1 : shape[a], of_b = b < 0 ? 1 : with->shape[b];
-        if (of_a != of_b && of_a != 1 && of_b != 1)
-            return false;
-        joined[i] = of_a == 1 ? of_b : of_a;
-    }
-    for (int i = 0; i < n; i++)
-        shape[i] = joined[i];
-    *rank = n;
-    return true;
-}
-
 static bool rule_broadcast(const clpi_ir *ir, const clpi_op *op, clpi_type *out, clpi_str *why)
 {
     const clpi_type *t = arg(ir, op, 0);
@@ -384,43 +357,6 @@ static bool rule_concat(const clpi_ir *ir, const clpi_op *op, clpi_type *out, cl
 }
 
 /* ---- Places ---- */
-
-bool clpi_subs_shape(const clpi_ir *ir, const clpi_sub *subs, const clp_val *args, int n_subs, clpi_type *out, clpi_str *why)
-{
-    *out = (clpi_type){ .dtype = CLP_DTYPE_NONE };
-    const clpi_type *tile = NULL;
-    int last_tile = -1;
-    for (int i = 0; i < n_subs; i++) {
-        const clpi_type *t = clpi_type_of(ir, args[i]);
-        if (!clpi_is_int(t->dtype))
-            return refuse(why, "an index is an integer: %s was given", clp_dtype_name(t->dtype));
-        if (subs[i].kind != CLPI_SUB_TILE && t->rank != 0)
-            return refuse_shape(why, t, "the start of a slice is a scalar: a value was given of shape ");
-        if (subs[i].kind == CLPI_SUB_TILE && tile) {
-            if (last_tile != i - 1)
-                return refuse(why, "index tiles stand side by side: a subscript of another kind lies between them");
-            clpi_type same = *t;
-            same.dtype = tile->dtype;
-            if (!clpi_type_eq(&same, tile))
-                return refuse_shape(why, tile, "index tiles have one shape: "), refuse_shape(why, t, " and ");
-        }
-        int n_dims = subs[i].kind == CLPI_SUB_RANGE ? 1 : subs[i].kind == CLPI_SUB_TILE && !tile ? t->rank : 0;
-        if (out->rank + n_dims > CLP_MAX_RANK)
-            return refuse(why, "a value has at most %d dimensions", CLP_MAX_RANK);
-        if (subs[i].kind == CLPI_SUB_RANGE) {
-            if (subs[i].size < 0 || subs[i].stride == 0)
-                return refuse(why, "a slice has a size of 0 or more and a stride other than 0");
-            out->shape[out->rank++] = subs[i].size;
-        }
-        if (subs[i].kind == CLPI_SUB_TILE) {
-            for (int d = 0; !tile && d < t->rank; d++)
-                out->shape[out->rank++] = t->shape[d];
-            tile = t;
-            last_tile = i;
-        }
-    }
-    return true;
-}
 
 static bool rule_index(const clpi_ir *ir, const clpi_op *op, clpi_type *out, clpi_str *why)
 {
