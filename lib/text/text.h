@@ -21,24 +21,17 @@ const char *clpi_file_kernel_name(const clpi_file *file, int i);
  * The IR is verified by the caller. INVALID: up to 20 errors; ARG: no such kernel or parameter, a value that does not fit. */
 clp_status clpi_elaborate(clpi_env *env, clpi_arena *arena, const clpi_file *file, const char *name, const char *params, clpi_ir **out_ir);
 
-/* A `tune` list of a kernel, values as given. */
+/* The `tune` lists of a kernel, values as given; status as of clpi_elaborate. */
 typedef struct clpi_tune { const char *param; const int64_t *values; int n_values; } clpi_tune;
+clp_status clpi_tunes(clpi_env *env, clpi_arena *arena, const clpi_file *file, const char *name, const char *params,
+                      const clpi_tune **out_tunes, int *out_n);
 
 void clpi_ir_print(const clpi_ir *ir, clpi_str *s);      /* kernel language, one op a line */
 
-/* For descriptions from C: expressions of shapes, blocks, maps, sizes, pads and conditions, each as the kernel language
- * has them, elaborated in the header of b. Names are dims (made when new, in shapes only), params, axes and scalars.    */
-typedef struct clpi_scope {
-    clpi_build      *b;
-    const clp_param *params;
-    int              n_params;
-    const char      *what;               /* for messages: "x: shape" */
-} clpi_scope;
-bool clpi_text_shape(const clpi_scope *scope, const char *text, bool makes_dims, clp_val *out_vals, int max, int *out_n);
-bool clpi_text_block(const clpi_scope *scope, const char *text, clpi_block_dim *out_dims, int max, int *out_n);      /* sizes and kinds; no index */
-bool clpi_text_index_map(const clpi_scope *scope, const char *text, clp_val *out_vals, int max, int *out_n);        /* "(i, k) -> (i, k)" */
-bool clpi_text_conditions(const clpi_scope *scope, const char *text, clpi_require *out, int max, int *out_n);
-bool clpi_text_pad(const clpi_scope *scope, const char *text, clp_dtype dtype, uint64_t *out_bits);
+/* The header of a kernel described in C: operands, axes, conditions, with the texts read as the kernel language has them.
+ * The names of desc are names (clpi_text_is_name), its roles and dtypes exist. false: reported through b, once.          */
+bool clpi_text_header(clpi_build *b, const clp_kernel_desc *desc);
+bool clpi_text_is_name(const char *text);                /* could be the name of a value; NULL could not */
 
 /* Messages in the caret form: "file:line:column: error: text", the source line, a caret; appended to s. */
 void clpi_caret(clpi_str *s, const clpi_source *source, clpi_pos pos, const char *text);

@@ -1,0 +1,292 @@
+/* elaborate_header: operands, axes, `require`, `tune`.
+ * In: the declarations of a kernel, its parameters bound. Out: the header of the IR, all names bound.
+ * Operands are made in the order of the text, maps after all of them, so that a map may read a prefetch operand that is
+ * declared below; until then the sizes of the array stand in for the map.                                               */
+#include "text/elaborate.h"
+
+#include <string.h>
+
+static const clpi_meaning nothing = { .kind = CLPI_IS_NOTHING };
+
+/* An expression as a header value of 64 bits; null: reported. */
+static clp_val eval_size(clpi_elab *e, const clpi_expr *x)
+{
+    clp_val v = clpi_eval_value(e, x, CLP_I64);
+    if (!v.id)
+        return v;
+    const clpi_type *t = clpi_type_of(e->b->ir, v);
+    if (t->dtype == CLP_I64 && t->rank == 0)
+        return v;
+    clpi_say(e, x->pos, "expected an integer, got %s", clp_dtype_name(t->dtype));
+    return (clp_val){ 0 };
+}
+
+/* ---- Operands ---------------------------------------------------------------------------------------------------- */
+
+/* Whether the operand exists. */
+static bool is_present(clpi_elab *e, const clpi_operand_decl *decl)
+{
+    if (!decl->condition)
+        return true;
+    clpi_meaning m = clpi_eval(e, decl->condition);
+    if (m.kind == CLPI_IS_INT && !m.dtype)
+        return m.integer.magnitude != 0;
+    if (m.kind != CLPI_IS_TRUTH && m.kind != CLPI_IS_NOTHING)
+        clpi_say(e, decl->condition->pos, "%s: `if` takes a condition on parameters", decl->name.text);
+    return m.kind != CLPI_IS_TRUTH || m.truth;
+}
+
+static bool eval_shape(clpi_elab *e, const clpi_operand_decl *decl, clpi_operand *x)
+{
+    bool ok = true;
+    if (decl->shape.n > CLP_MAX_RANK) {
+        clpi_say(e, decl->name.pos, "%s: an array has at most %d dimensions, got %u", decl->name.text, CLP_MAX_RANK, decl->shape.n);
+        return false;
+    }
+    x->rank = (int)decl->shape.n;
+    x->shape = CLPI_NEW_N(e->arena, clp_val, (size_t)x->rank + 1);
+    if (!x->shape)
+        return false;
+    e->makes_dims = decl->role != CLP_SCRATCH;
+    for (int i = 0; i < x->rank; i++) {
+        x->shape[i] = eval_size(e, decl->shape.items[i]);
+        ok = ok && x->shape[i].id;
+    }
+    e->makes_dims = false;
+    return ok;
+}
+
+static bool eval_block_dim(clpi_elab *e, const clpi_operand_decl *decl, const clpi_bdim_decl *d, clpi_block_dim *out)
+{
+    int64_t pad_hi;
+    clpi_str what;
+    clpi_str_init(&what, e->env);
+    clpi_str_add(&what, "%s: a dimension of the block", decl->name.text);
+    out->kind = d->is_squeezed ? CLPI_BLOCK_SQUEEZED : d->is_element ? CLPI_BLOCK_ELEMENT : CLPI_BLOCK_PLAIN;
+    out->n = 1;
+    bool ok = d->is_squeezed || clpi_eval_int(e, d->n, what.text, &out->n);
+    if (ok && d->pad_lo)
+        ok = clpi_eval_int(e, d->pad_lo, "the pad of `element`", &out->pad_lo) &&
+             (d->pad_hi == d->pad_lo || clpi_eval_int(e, d->pad_hi, "the pad of `element`", &pad_hi));
+    clpi_str_done(&what);
+    if (ok && out->n < 1) {
+        clpi_say(e, d->pos, "%s: a dimension of the block is at least 1, got %lld", decl->name.text, (long long)out->n);
+        ok = false;
+    }
+    return ok;
+}
+
+static bool eval_block(clpi_elab *e, const clpi_operand_decl *decl, clpi_operand *x)
+{
+    bool ok = true;
+    x->has_block = decl->has_block;
+    if (!decl->has_block)
+        return true;
+    if ((int)decl->block.n != x->rank) {
+        clpi_say(e, decl->name.pos, "%s: block has %u dims, array has %d", decl->name.text, decl->block.n, x->rank);
+        return false;
+    }
+    if (decl->map.n != decl->block.n) {
+        clpi_say(e, decl->name.pos, "%s: the index map has %u expressions, the block has %u dims: one for each, `_` included",
+                 decl->name.text, decl->map.n, decl->block.n);
+        return false;
+    }
+    x->block = CLPI_NEW_N(e->arena, clpi_block_dim, (size_t)x->rank + 1);
+    if (!x->block)
+        return false;
+    for (int i = 0; i < x->rank; i++) {
+        ok = eval_block_dim(e, decl, &decl->block.items[i], &x->block[i]) && ok;
+        x->block[i].index = x->shape[i];
+    }
+    return ok;
+}
+
+static bool eval_pad(clpi_elab *e, const clpi_operand_decl *decl, clpi_operand *x)
+{
+    x->pad_bits = clpi_poison_bits(x->dtype);
+    x->has_pad = decl->pad != NULL;
+    if (!decl->pad)
+        return true;
+    clpi_meaning m = clpi_eval(e, decl->pad);
+    if (m.kind == CLPI_IS_NOTHING)
+        return false;
+    if (!clpi_is_exact(&m) || (m.dtype && m.dtype != clpi_loaded(x->dtype))) {
+        clpi_say(e, decl->pad->pos, "%s: pad is a constant of dtype %s", decl->name.text, clp_dtype_name(x->dtype));
+        return false;
+    }
+    return clpi_exact_bits(e, &m, x->dtype, decl->pad->pos, &x->pad_bits);
+}
+
+/* The number of the new operand, or FAILED. */
+static int make_operand(clpi_elab *e, const clpi_operand_decl *decl)
+{
+    clpi_operand x = { .role = decl->role, .name = decl->name.text, .alias = -1, .pos = decl->name.pos };
+    bool ok = clpi_eval_dtype(e, decl->dtype, &x.dtype);
+    ok = eval_shape(e, decl, &x) && ok;
+    ok = ok && eval_block(e, decl, &x);
+    ok = ok && eval_pad(e, decl, &x);
+    clpi_at_pos(e, decl->name.pos);
+    int number = ok ? clpi_build_operand(e->b, &x) : -1;
+    return number < 0 ? CLPI_FAILED : number;
+}
+
+static void bind_operands(clpi_elab *e)
+{
+    for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
+        const clpi_operand_decl *decl = &e->kernel->operands.items[i];
+        clpi_binding_kind kind = is_present(e, decl) ? CLPI_BIND_OPERAND : CLPI_BIND_ABSENT;
+        clpi_bind(e, decl->name, kind, CLPI_LATER, nothing);
+    }
+}
+
+/* The binding of an operand that this declaration made; NULL: absent, failed, or its name was taken. */
+static clpi_binding *binding_of(clpi_elab *e, const clpi_operand_decl *decl)
+{
+    clpi_binding *binding = clpi_find(e, decl->name.text);
+    bool is_own = binding && binding->kind == CLPI_BIND_OPERAND && binding->name == decl->name.text;
+    return is_own && binding->number != CLPI_FAILED ? binding : NULL;
+}
+
+static void make_operands(clpi_elab *e)
+{
+    for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
+        const clpi_operand_decl *decl = &e->kernel->operands.items[i];
+        if (!binding_of(e, decl))
+            continue;
+        int number = make_operand(e, decl);
+        clpi_binding *binding = binding_of(e, decl);      /* the list of names may have moved */
+        if (binding)
+            binding->number = number;
+    }
+}
+
+static void make_maps(clpi_elab *e)
+{
+    e->in_map = true;
+    for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
+        const clpi_operand_decl *decl = &e->kernel->operands.items[i];
+        const clpi_binding *binding = binding_of(e, decl);
+        int number = binding ? binding->number : CLPI_FAILED;
+        for (uint32_t k = 0; number >= 0 && decl->has_block && k < decl->map.n; k++) {
+            clp_val v = eval_size(e, decl->map.items[k]);
+            if (v.id)
+                e->b->ir->operands[number].block[k].index = v;
+        }
+    }
+    e->in_map = false;
+}
+
+static void make_aliases(clpi_elab *e)
+{
+    for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
+        const clpi_operand_decl *decl = &e->kernel->operands.items[i];
+        const clpi_binding *binding = binding_of(e, decl);
+        if (!binding || !decl->alias.text)
+            continue;
+        const clpi_binding *of = clpi_find(e, decl->alias.text);
+        if (decl->role != CLP_OUT)
+            clpi_say(e, decl->alias.pos, "%s: only an `out` operand has an alias", decl->name.text);
+        else if (!of || of->kind != CLPI_BIND_OPERAND)
+            clpi_say(e, decl->alias.pos, "%s: `alias` names an `in` operand, and there is no %.40s", decl->name.text, decl->alias.text);
+        else if (of->number >= 0)
+            e->b->ir->operands[binding->number].alias = of->number;
+    }
+}
+
+/* ---- The grid and its clauses ------------------------------------------------------------------------------------ */
+
+static void bind_axes(clpi_elab *e)
+{
+    for (uint32_t i = 0; i < e->kernel->axes.n; i++) {
+        const clpi_axis_decl *decl = &e->kernel->axes.items[i];
+        clpi_at_pos(e, decl->name.pos);
+        if (!clpi_bind(e, decl->name, CLPI_BIND_AXIS, e->b->ir->n_axes, nothing))
+            continue;
+        if (clpi_build_axis(e->b, decl->name.text, decl->is_arbitrary) < 0)
+            return;
+    }
+}
+
+static void make_axis_sizes(clpi_elab *e)
+{
+    for (uint32_t i = 0; i < e->kernel->axes.n; i++) {
+        const clpi_axis_decl *decl = &e->kernel->axes.items[i];
+        const clpi_binding *binding = clpi_find(e, decl->name.text);
+        clp_val v = eval_size(e, decl->size);
+        if (binding && binding->kind == CLPI_BIND_AXIS && binding->name == decl->name.text)
+            e->b->ir->axes[binding->number].size = v;
+    }
+}
+
+static void make_requires(clpi_elab *e)
+{
+    clpi_ir *ir = e->b->ir;
+    ir->requires = CLPI_NEW_N(e->arena, clpi_require, (size_t)e->kernel->requires.n + 1);
+    for (uint32_t i = 0; ir->requires && i < e->kernel->requires.n; i++) {
+        const clpi_require_decl *decl = &e->kernel->requires.items[i];
+        clp_val v = clpi_eval_value(e, decl->condition, CLP_DTYPE_NONE);
+        if (!v.id)
+            continue;
+        if (clpi_type_of(ir, v)->dtype != CLP_BOOL) {
+            clpi_say(e, decl->condition->pos, "`require` takes a condition, got an integer");
+            continue;
+        }
+        ir->requires[ir->n_requires++] = (clpi_require){ v, decl->text, decl->condition->pos };
+    }
+}
+
+static void check_tunes(clpi_elab *e)
+{
+    for (uint32_t i = 0; i < e->kernel->tunes.n; i++) {
+        const clpi_tune_decl *decl = &e->kernel->tunes.items[i];
+        const clpi_binding *binding = clpi_find(e, decl->name.text);
+        int64_t value;
+        bool is_int = binding && binding->kind == CLPI_BIND_LET && binding->meaning.kind == CLPI_IS_INT;
+        if (!binding)
+            clpi_say_unknown(e, "parameter", decl->name.text, decl->name.pos, false);
+        else if (!is_int && binding->meaning.kind != CLPI_IS_NOTHING)
+            clpi_say(e, decl->name.pos, "`tune` takes integer parameters: %s is none", decl->name.text);
+        for (uint32_t k = 0; k < decl->values.n; k++)
+            clpi_eval_int(e, decl->values.items[k], "a value of `tune`", &value);
+    }
+}
+
+bool clpi_elaborate_header(clpi_elab *e)
+{
+    bind_operands(e);
+    bind_axes(e);
+    make_operands(e);
+    make_maps(e);
+    make_aliases(e);
+    make_axis_sizes(e);
+    make_requires(e);
+    check_tunes(e);
+    e->kernel_end = e->names.n;
+    return !e->stopped && !e->arena->failed;
+}
+
+/* ---- In the body ------------------------------------------------------------------------------------------------- */
+
+clpi_meaning clpi_operand_size(clpi_elab *e, int operand, int axis, clpi_pos pos)
+{
+    const clpi_operand *x = &e->b->ir->operands[operand];
+    const clpi_op *size = clpi_op_at(e->b->ir, x->shape[axis]);
+    int64_t n;
+    clpi_at_pos(e, pos);
+    if (clpi_const_int(e->b->ir, x->shape[axis], &n))
+        return clpi_mean_int(n);
+    if (size->kind == CLP_OP_dim)
+        return clpi_mean_value(clpi_make_leaf(e->b, CLP_OP_dim, size->attr));
+
+    /* The expression of the shape again, with the names that the kernel sees, in the body's 32 bits. */
+    uint32_t begin = e->frame_begin, end = e->frame_end;
+    clpi_meaning m = nothing;
+    e->frame_begin = e->kernel_begin;
+    e->frame_end = e->kernel_end;
+    for (uint32_t i = 0; e->kernel && i < e->kernel->operands.n; i++)
+        if (strcmp(e->kernel->operands.items[i].name.text, x->name) == 0)
+            m = clpi_eval(e, e->kernel->operands.items[i].shape.items[axis]);
+    e->frame_begin = begin;
+    e->frame_end = end;
+    return m;
+}

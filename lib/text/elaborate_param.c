@@ -1,0 +1,203 @@
+/* elaborate_param: which kernel, and its parameters.
+ * In: a file, a name, "bm=64, T=bf16, act=relu". Out: the constants of the file and the parameters of the kernel, bound.
+ * A parameter is of the kind of its default: integer, float, boolean, dtype or fn. Later defaults see earlier values.    */
+#include "text/elaborate.h"
+
+#include <string.h>
+
+#include "text/parse.h"
+
+/* ---- The kernel -------------------------------------------------------------------------------------------------- */
+
+static const clpi_kernel_decl *fail_to_choose(clpi_env *env, const clpi_file *file, const char *name)
+{
+    enum { MAX_SHOWN = 20 };
+    clpi_str s;
+    clpi_str_init(&s, env);
+    for (uint32_t i = 0; i < file->kernels.n && i < MAX_SHOWN; i++)
+        clpi_str_add(&s, "%s%s", i ? ", " : "", file->kernels.items[i]->name.text);
+    if (file->kernels.n > MAX_SHOWN)
+        clpi_str_puts(&s, ", ...");
+    const char *in = file->source->file ? file->source->file : "the text";
+    if (file->kernels.n == 0)
+        clpi_fail(env, CLP_ERR_ARG, "%s has no kernel", in);
+    else if (name)
+        clpi_fail(env, CLP_ERR_ARG, "%s has no kernel `%.80s`; it has %s", in, name, s.text);
+    else
+        clpi_fail(env, CLP_ERR_ARG, "%s has %u kernels, name one: %s", in, file->kernels.n, s.text);
+    clpi_str_done(&s);
+    return NULL;
+}
+
+const clpi_kernel_decl *clpi_choose_kernel(clpi_env *env, const clpi_file *file, const char *name)
+{
+    if (!name)
+        return file->kernels.n == 1 ? file->kernels.items[0] : fail_to_choose(env, file, name);
+    for (uint32_t i = 0; i < file->kernels.n; i++)
+        if (strcmp(file->kernels.items[i]->name.text, name) == 0)
+            return file->kernels.items[i];
+    return fail_to_choose(env, file, name);
+}
+
+/* ---- Values from the caller -------------------------------------------------------------------------------------- */
+
+typedef struct given { clpi_name name; clpi_expr *value; } given;
+typedef struct givens { given *items; uint32_t n, cap; } givens;
+
+/* "bm=64, T=bf16" as names and expressions. */
+static bool parse_givens(clpi_elab *e, clpi_diag *diag, const clpi_source *source, givens *out)
+{
+    clpi_parser p;
+    if (!clpi_parser_init(&p, diag, e->arena, source))
+        return false;
+    while (!clpi_at(&p, CLPI_T_END)) {
+        given g;
+        if (!clpi_expect_name(&p, "the name of a parameter", &g.name) || !clpi_expect(&p, CLPI_T_ASSIGN, "the parameter") ||
+            !(g.value = clpi_parse_expr(&p)))
+            break;
+        for (uint32_t i = 0; i < out->n; i++)
+            if (strcmp(out->items[i].name.text, g.name.text) == 0)
+                clpi_diag_add(diag, g.name.pos, "parameter %s is given twice", g.name.text);
+        if (!CLPI_PUSH(e->arena, out, g))
+            return false;
+        if (!clpi_take(&p, CLPI_T_COMMA) && !clpi_at(&p, CLPI_T_END)) {
+            clpi_expected(&p, "`,` between parameters");
+            break;
+        }
+    }
+    return true;
+}
+
+static void say_no_param(clpi_elab *e, clpi_diag *diag, const clpi_name *name)
+{
+    struct { const char **items; uint32_t n, cap; } names = { 0 };
+    for (uint32_t i = 0; i < e->kernel->params.n; i++)
+        (void)CLPI_PUSH(e->arena, &names, e->kernel->params.items[i].name.text);
+    const char *nearest = clpi_nearest(name->text, names.items, (int)names.n);
+    clpi_diag_add(diag, name->pos, "%s has no parameter `%.40s`%s%s%s", e->kernel->name.text, name->text,
+                  nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+}
+
+/* ---- Binding ----------------------------------------------------------------------------------------------------- */
+
+static bool is_constant(const clpi_meaning *m)
+{
+    return clpi_is_exact(m) || m->kind == CLPI_IS_DTYPE || m->kind == CLPI_IS_LIST || m->kind == CLPI_IS_FN;
+}
+
+static void bind_consts(clpi_elab *e)
+{
+    for (uint32_t i = 0; i < e->file->consts.n; i++) {
+        const clpi_const_decl *decl = &e->file->consts.items[i];
+        clpi_meaning m = clpi_eval(e, decl->value);
+        if (m.kind != CLPI_IS_NOTHING && !is_constant(&m)) {
+            clpi_say(e, decl->value->pos, "a `const` is known when the kernel is built");
+            m.kind = CLPI_IS_NOTHING;
+        }
+        clpi_bind(e, decl->name, CLPI_BIND_LET, 0, m);
+        e->n_globals = e->frame_begin = e->names.n;
+    }
+}
+
+static const char *kind_name(clpi_meaning_kind kind)
+{
+    switch ((int)kind) {
+    case CLPI_IS_INT: return "an integer";
+    case CLPI_IS_REAL: return "a float";
+    case CLPI_IS_TRUTH: return "`true` or `false`";
+    case CLPI_IS_DTYPE: return "a dtype";
+    case CLPI_IS_FN: return "a function";
+    default: return "a constant";
+    }
+}
+
+/* The default; NOTHING: reported. */
+static clpi_meaning eval_default(clpi_elab *e, const clpi_param_decl *decl)
+{
+    clpi_meaning m = clpi_eval(e, decl->value);
+    bool is_fn = m.kind == CLPI_IS_FN, is_ok = clpi_is_exact(&m) || m.kind == CLPI_IS_DTYPE || is_fn;
+    if (m.kind == CLPI_IS_NOTHING || (is_ok && is_fn == decl->is_fn))
+        return m;
+    if (decl->is_fn)
+        clpi_say(e, decl->value->pos, "expected a function as the default of `fn %s`", decl->name.text);
+    else if (is_fn)
+        clpi_say(e, decl->value->pos, "a parameter that stands for a function is written `fn %s = ...`", decl->name.text);
+    else
+        clpi_say(e, decl->value->pos, "a parameter is an integer, a float, a boolean, a dtype or a function");
+    return (clpi_meaning){ .kind = CLPI_IS_NOTHING };
+}
+
+/* The caller's value, which is of the default's kind. */
+static clpi_meaning eval_given(clpi_elab *e, const given *g, const clpi_meaning *otherwise)
+{
+    clpi_meaning m = clpi_eval(e, g->value);
+    if (m.kind == CLPI_IS_NOTHING || otherwise->kind == CLPI_IS_NOTHING || m.kind == otherwise->kind)
+        return m;
+    if (otherwise->kind == CLPI_IS_REAL && m.kind == CLPI_IS_INT && !m.dtype) {
+        m = clpi_cast_exact(&m, CLP_F64);
+        m.dtype = CLP_DTYPE_NONE;
+        return m;
+    }
+    if (otherwise->kind == CLPI_IS_TRUTH && m.kind == CLPI_IS_INT && m.integer.magnitude <= 1 && !m.integer.is_negative)
+        return clpi_mean_truth(m.integer.magnitude == 1);
+    clpi_str s;
+    clpi_str_init(&s, e->env);
+    clpi_meaning_print(e, &s, &m);
+    clpi_say(e, g->value->pos, "parameter %s: expected %s, got %s", g->name.text, kind_name(otherwise->kind), s.text);
+    clpi_str_done(&s);
+    return (clpi_meaning){ .kind = CLPI_IS_NOTHING };
+}
+
+static void check_fns(clpi_elab *e)
+{
+    const clpi_file *file = e->file;
+    for (uint32_t i = 0; i < file->fns.n && !e->stopped; i++) {
+        const clpi_name *name = &file->fns.items[i]->name;
+        if (clpi_find_builtin(name->text))
+            clpi_say(e, name->pos, "`%s` is a built-in function, which a fn cannot hide", name->text);
+        const clpi_fn_decl *first = clpi_find_fn(e, name->text);
+        if (first && first != file->fns.items[i])
+            clpi_say(e, name->pos, "there are two fns named `%s`: the first is in line %u", name->text, first->name.pos.line);
+    }
+    for (uint32_t i = 0; i < file->kernels.n && !e->stopped; i++) {
+        const clpi_kernel_decl *other = file->kernels.items[i];
+        if (other != e->kernel && strcmp(other->name.text, e->kernel->name.text) == 0)
+            clpi_say(e, other->name.pos, "there are two kernels named `%s`: the first is in line %u", other->name.text, e->kernel->name.pos.line);
+    }
+}
+
+clp_status clpi_bind_params(clpi_elab *e, const char *params)
+{
+    clpi_diag diag, *of_file = e->diag;
+    clpi_source *source = CLPI_NEW(e->arena, clpi_source);
+    givens gs = { 0 };
+    if (!source)
+        return CLP_ERR_OOM;
+    size_t n = params ? strlen(params) : 0;
+    *source = (clpi_source){ "parameters", n ? clpi_arena_strndup(e->arena, params, n) : "", n };
+    clpi_diag_init(&diag, e->env, e->arena, source);
+    if (!source->text || !parse_givens(e, &diag, source, &gs))
+        return CLP_ERR_OOM;
+    CLP_TRY(clpi_diag_finish(&diag, CLP_ERR_ARG));
+
+    check_fns(e);
+    bind_consts(e);
+    e->kernel_begin = e->names.n;
+    for (uint32_t i = 0; i < e->kernel->params.n; i++) {
+        const clpi_param_decl *decl = &e->kernel->params.items[i];
+        clpi_meaning m = eval_default(e, decl);
+        for (uint32_t k = 0; k < gs.n; k++) {
+            if (strcmp(gs.items[k].name.text, decl->name.text) != 0)
+                continue;
+            e->diag = &diag;
+            m = eval_given(e, &gs.items[k], &m);
+            e->diag = of_file;
+            gs.items[k].value = NULL;
+        }
+        clpi_bind(e, decl->name, CLPI_BIND_LET, 0, m);
+    }
+    for (uint32_t k = 0; k < gs.n; k++)
+        if (gs.items[k].value)
+            say_no_param(e, &diag, &gs.items[k].name);
+    return clpi_diag_finish(&diag, CLP_ERR_ARG);
+}
