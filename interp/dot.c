@@ -26,11 +26,11 @@ typedef struct product {
 
 static const clpi_dot_unit *unit_here(void)
 {
-#if defined(CLPI_HAS_AVX512_DOT)
+#if defined(CLPI_HAS_AVX512)
     if (__builtin_cpu_supports("avx512f"))
         return &clpi_dot_avx512;
 #endif
-#if defined(CLPI_HAS_AVX2_LOOPS)
+#if defined(CLPI_HAS_AVX2)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return &clpi_dot_avx2;
 #endif

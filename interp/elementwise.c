@@ -9,7 +9,7 @@
 
 static const clpi_loop_table *table(void)
 {
-#if defined(CLPI_HAS_AVX2_LOOPS)
+#if defined(CLPI_HAS_AVX2)
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
         return &clpi_loops_avx2;
 #endif

@@ -158,7 +158,7 @@ clp_status clpi_prepare_region(clpi_compiler *c, const clpi_op *op, clpi_step *s
 clp_status clpi_prepare_part(clpi_compiler *c, const clpi_op *op, clpi_step *s)
 {
     (void)c, (void)op, (void)s;
-    assert(!"no step is made of these");
+    assert(false && "no step is made of these");
     return CLP_ERR_INTERNAL;
 }
 

@@ -121,7 +121,7 @@ void clpi_elem_put(clp_dtype d, void *tile, int64_t i, clpi_elem e)
     case CLP_U64: ((uint64_t *)tile)[i] = e.u; break;
     case CLP_F32: ((float *)tile)[i] = e.f; break;
     case CLP_F64: ((double *)tile)[i] = e.d; break;
-    default: assert(!"held dtypes are these");
+    default: assert(false && "held dtypes are these");
     }
 }
 
@@ -139,7 +139,7 @@ clpi_elem clpi_elem_get(clp_dtype d, const void *tile, int64_t i)
     case CLP_I64: return (clpi_elem){ .i = ((const int64_t *)tile)[i] };
     case CLP_F32: return (clpi_elem){ .f = ((const float *)tile)[i] };
     case CLP_F64: return (clpi_elem){ .d = ((const double *)tile)[i] };
-    default: assert(!"held dtypes are these"); return (clpi_elem){ 0 };
+    default: assert(false && "held dtypes are these"); return (clpi_elem){ 0 };
     }
 }
 
