@@ -122,7 +122,7 @@ clpi_meaning clpi_operand_size(clpi_elab *e, int operand, int axis, clpi_pos pos
 
 /* ---- elaborate_scope.c ---- */
 clpi_binding *clpi_find(clpi_elab *e, const char *name);         /* NULL: none that is seen from here */
-clpi_binding *clpi_bind(clpi_elab *e, clpi_name name, clpi_binding_kind kind, int number, clpi_meaning meaning);   /* NULL: reported */
+clpi_binding *clpi_name_bind(clpi_elab *e, clpi_name name, clpi_binding_kind kind, int number, clpi_meaning meaning);   /* NULL: reported */
 void clpi_unbind(clpi_elab *e, uint32_t n);                      /* forgets all names but the first n */
 void clpi_say_unknown(clpi_elab *e, const char *what, const char *name, clpi_pos pos, bool is_fn);
 const clpi_fn_decl *clpi_find_fn(clpi_elab *e, const char *name);            /* the file's, then the standard ones */

@@ -35,10 +35,13 @@ static bool dtype_of(clpi_elab *e, const clpi_call *c, int k, clp_dtype *out)
 {
     if (!is_given(c, k))
         return true;
-    *out = clpi_loaded(c->args[k].dtype);
+    *out = c->args[k].dtype;
     if (c->args[k].kind != CLPI_IS_DTYPE)
         clpi_say(e, c->pos[k], "expected a dtype for `%s`", c->builtin->params[k]);
-    return c->args[k].kind == CLPI_IS_DTYPE;
+    else if (clpi_is_packed(*out))
+        clpi_say(e, c->pos[k], "%s is a dtype of arrays: their values are %s, and storing keeps the low bits", clp_dtype_name(*out),
+                 clp_dtype_name(clpi_loaded(*out)));
+    return c->args[k].kind == CLPI_IS_DTYPE && !clpi_is_packed(*out);
 }
 
 /* A list of integers, or one alone. */

@@ -271,7 +271,7 @@ static clpi_meaning eval_unbound(clpi_elab *e, const clpi_expr *x)
 {
     if (e->makes_dims && strcmp(x->name, "_") != 0) {
         int number = clpi_build_dim(e->b, x->name);
-        if (number < 0 || !clpi_bind(e, (clpi_name){ x->name, x->pos }, CLPI_BIND_DIM, number, nothing))
+        if (number < 0 || !clpi_name_bind(e, (clpi_name){ x->name, x->pos }, CLPI_BIND_DIM, number, nothing))
             return nothing;
         return clpi_mean_value(clpi_make_leaf(e->b, CLP_OP_dim, (uint64_t)number));
     }

@@ -31,7 +31,7 @@ static bool bind_params(clpi_elab *e, const clpi_fn_decl *fn, const clpi_expr *x
             clpi_say(e, pos[k], "`%s` is one value: %u were returned", param->name.text, m.n);
             return false;
         }
-        if (m.kind == CLPI_IS_NOTHING || !clpi_bind(e, param->name, CLPI_BIND_LET, 0, m))
+        if (m.kind == CLPI_IS_NOTHING || !clpi_name_bind(e, param->name, CLPI_BIND_LET, 0, m))
             return false;
     }
     return true;

@@ -135,7 +135,7 @@ static void bind_operands(clpi_elab *e)
     for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
         const clpi_operand_decl *decl = &e->kernel->operands.items[i];
         clpi_binding_kind kind = is_present(e, decl) ? CLPI_BIND_OPERAND : CLPI_BIND_ABSENT;
-        clpi_bind(e, decl->name, kind, CLPI_LATER, nothing);
+        clpi_name_bind(e, decl->name, kind, CLPI_LATER, nothing);
     }
 }
 
@@ -200,7 +200,7 @@ static void bind_axes(clpi_elab *e)
     for (uint32_t i = 0; i < e->kernel->axes.n; i++) {
         const clpi_axis_decl *decl = &e->kernel->axes.items[i];
         clpi_at_pos(e, decl->name.pos);
-        if (!clpi_bind(e, decl->name, CLPI_BIND_AXIS, e->b->ir->n_axes, nothing))
+        if (!clpi_name_bind(e, decl->name, CLPI_BIND_AXIS, e->b->ir->n_axes, nothing))
             continue;
         if (clpi_build_axis(e->b, decl->name.text, decl->is_arbitrary) < 0)
             return;

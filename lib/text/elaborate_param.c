@@ -94,7 +94,7 @@ static void bind_consts(clpi_elab *e)
             clpi_say(e, decl->value->pos, "a `const` is known when the kernel is built");
             m.kind = CLPI_IS_NOTHING;
         }
-        clpi_bind(e, decl->name, CLPI_BIND_LET, 0, m);
+        clpi_name_bind(e, decl->name, CLPI_BIND_LET, 0, m);
         e->n_globals = e->frame_begin = e->names.n;
     }
 }
@@ -194,7 +194,7 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
             e->diag = of_file;
             gs.items[k].value = NULL;
         }
-        clpi_bind(e, decl->name, CLPI_BIND_LET, 0, m);
+        clpi_name_bind(e, decl->name, CLPI_BIND_LET, 0, m);
     }
     for (uint32_t k = 0; k < gs.n; k++)
         if (gs.items[k].value)

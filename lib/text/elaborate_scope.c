@@ -32,7 +32,7 @@ clpi_binding *clpi_find(clpi_elab *e, const char *name)
     return NULL;
 }
 
-clpi_binding *clpi_bind(clpi_elab *e, clpi_name name, clpi_binding_kind kind, int number, clpi_meaning meaning)
+clpi_binding *clpi_name_bind(clpi_elab *e, clpi_name name, clpi_binding_kind kind, int number, clpi_meaning meaning)
 {
     const clpi_binding *hidden = clpi_find(e, name.text);
     if (hidden) {

@@ -165,7 +165,7 @@ static void elaborate_static_for(clpi_elab *e, const clpi_stmt *s)
     }
     for (int64_t i = lo; step > 0 ? i < hi : i > hi;) {
         uint32_t before = e->names.n;
-        if (!clpi_step(e, s->pos) || !clpi_bind(e, s->names.items[0], CLPI_BIND_LET, 0, clpi_mean_int(i)))
+        if (!clpi_step(e, s->pos) || !clpi_name_bind(e, s->names.items[0], CLPI_BIND_LET, 0, clpi_mean_int(i)))
             return;
         clpi_elaborate_stmts(e, &s->body);
         clpi_unbind(e, before);
@@ -215,7 +215,7 @@ static void elaborate_for(clpi_elab *e, const clpi_stmt *s)
     if (ok)
         set_vars(e, &c, c.vals);
     uint32_t before = e->names.n;
-    if (clpi_bind(e, s->names.items[0], CLPI_BIND_LET, 0, clpi_mean_value(index)))
+    if (clpi_name_bind(e, s->names.items[0], CLPI_BIND_LET, 0, clpi_mean_value(index)))
         clpi_elaborate_stmts(e, &s->body);
     clpi_unbind(e, before);
     get_vars(e, &c);
@@ -295,7 +295,7 @@ static void bind_one(clpi_elab *e, const clpi_stmt *s, clpi_name name, clpi_mean
         m = clpi_mean_value(clpi_to_value(e, &m, CLP_DTYPE_NONE, s->value->pos));
     if (strcmp(name.text, "_") == 0)
         return;
-    clpi_bind(e, name, s->kind == CLPI_ST_VAR ? CLPI_BIND_VAR : CLPI_BIND_LET, 0, m);
+    clpi_name_bind(e, name, s->kind == CLPI_ST_VAR ? CLPI_BIND_VAR : CLPI_BIND_LET, 0, m);
 }
 
 static void elaborate_let(clpi_elab *e, const clpi_stmt *s)

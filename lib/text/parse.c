@@ -72,7 +72,10 @@ bool clpi_expect(clpi_parser *p, clpi_token_kind kind, const char *after)
     if (clpi_take(p, kind))
         return true;
     char what[96];
-    snprintf(what, sizeof what, "`%s`%s%s", clpi_token_text(kind), after ? " after " : "", after ? after : "");
+    if (kind == CLPI_T_END)
+        snprintf(what, sizeof what, "`,` or the end");
+    else
+        snprintf(what, sizeof what, "`%s`%s%s", clpi_token_text(kind), after ? " after " : "", after ? after : "");
     clpi_expected(p, what);
     return false;
 }

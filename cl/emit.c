@@ -1,0 +1,311 @@
+/* emit: a schedule's stages, one after another, as text.
+ *
+ * In: a schedule. Out: a code (text, launches, arguments). How each kind of step is printed in each realisation is the table
+ * `realisations`; control flow is the same in both.                                                                      */
+#include "cl/emit.h"
+
+#include <string.h>
+
+bool clpi_is_simt(const clpi_emit *e)
+{
+    return e->s->realisation == CLP_SCHEDULE_SIMT;
+}
+
+/* ---- Lines ---- */
+
+static void put_line(clpi_emit *e, const char *format, va_list args, const char *end)
+{
+    size_t before = e->out->n;
+    clpi_str_add(e->out, "%*s", 4 * e->indent, "");
+    size_t start = e->out->n;
+    clpi_str_add_v(e->out, format, args);
+    if (e->out->n == start && end[0] == ' ')
+        end++;                   /* a bare brace */
+    if (e->out->n == start && end[0] == '\n')
+        clpi_str_cut(e->out, before);
+    clpi_str_puts(e->out, end);
+}
+
+void clpi_line(clpi_emit *e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_line(e, format, args, "\n");
+    va_end(args);
+}
+
+void clpi_open(clpi_emit *e, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    put_line(e, format, args, " {\n");
+    va_end(args);
+    e->indent++;
+}
+
+void clpi_close(clpi_emit *e)
+{
+    e->indent--;
+    clpi_line(e, "}");
+}
+
+const char *clpi_text(clpi_emit *e, const char *format, ...)
+{
+    clpi_str s;
+    va_list args;
+    clpi_str_init(&s, e->arena->env);
+    va_start(args, format);
+    clpi_str_add_v(&s, format, args);
+    va_end(args);
+    const char *text = clpi_arena_strndup(e->arena, s.text, s.n);
+    clpi_str_done(&s);
+    return text ? text : "";     /* out of memory: the arena remembers */
+}
+
+void clpi_barrier(clpi_emit *e)
+{
+    clpi_line(e, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+}
+
+const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b)
+{
+    static const char *const names[] = {
+        [CLPI_NUMBER_SIZE] = "size", [CLPI_NUMBER_STRIDE] = "stride", [CLPI_NUMBER_OFFSET] = "offset",
+        [CLPI_NUMBER_AXIS_SIZE] = "count", [CLPI_NUMBER_BOX_START] = "box_start", [CLPI_NUMBER_BOX_COUNT] = "box_count",
+        [CLPI_NUMBER_DIM] = "dim", [CLPI_NUMBER_HEADER] = "value", [CLPI_NUMBER_N_SEQUENCES] = "n_sequences",
+    };
+    bool known = false;
+    for (uint32_t i = 0; i < e->numbers.n; i++)
+        known = known || (e->numbers.items[i].kind == kind && e->numbers.items[i].a == a && e->numbers.items[i].b == b);
+    if (!known && !CLPI_PUSH(e->arena, &e->numbers, (clpi_number){ kind, a, b }))
+        return "";
+    switch (kind) {
+    case CLPI_NUMBER_SIZE: case CLPI_NUMBER_STRIDE: return clpi_text(e, "n.%s_%s%d", e->ir->operands[a].name, names[kind], b);
+    case CLPI_NUMBER_OFFSET: return clpi_text(e, "n.%s_%s", e->ir->operands[a].name, names[kind]);
+    case CLPI_NUMBER_AXIS_SIZE: case CLPI_NUMBER_BOX_START: case CLPI_NUMBER_BOX_COUNT:
+        return clpi_text(e, "n.%s_%s", e->ir->axes[a].name, names[kind]);
+    case CLPI_NUMBER_DIM: return clpi_text(e, "n.%s_%s", e->ir->dims[a], names[kind]);
+    case CLPI_NUMBER_HEADER: return clpi_text(e, "n.%s%d", names[kind], a);
+    default: return clpi_text(e, "n.%s", names[kind]);
+    }
+}
+
+/* ---- Control flow ---- */
+
+static void emit_shared(clpi_emit *e, const clpi_stage *stage)
+{
+    clpi_open(e, "for (int d0 = 0; d0 < %lld; d0++)", (long long)stage->step->extent);
+    clpi_emit_stages(e, &stage->body);
+    clpi_close(e);
+}
+
+static void emit_for(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_step *s = stage->step;
+    const char *index = clpi_tile_name(e, s->index), *lo = clpi_tile_name(e, s->lo), *hi = clpi_tile_name(e, s->hi);
+    clpi_open(e, "for (long at%d = %s; at%d %c %s; at%d += %lld)", s->index, lo, s->index, s->by < 0 ? '>' : '<', hi, s->index, (long long)s->by);
+    clpi_line(e, "%s = (int)at%d;", index, s->index);
+    clpi_emit_stages(e, &stage->body);
+    clpi_close(e);
+}
+
+static void emit_while(clpi_emit *e, const clpi_stage *stage)
+{
+    clpi_open(e, "while (%s)", clpi_tile_name(e, stage->step->condition));
+    clpi_emit_stages(e, &stage->body);
+    clpi_close(e);
+}
+
+static void emit_branch(clpi_emit *e, const clpi_stage *stage)
+{
+    clpi_open(e, "if (%s)", clpi_tile_name(e, stage->step->condition));
+    clpi_emit_stages(e, &stage->body);
+    clpi_close(e);
+    if (stage->other.n == 0)
+        return;
+    clpi_open(e, "else");
+    clpi_emit_stages(e, &stage->other);
+    clpi_close(e);
+}
+
+/* ---- Stages ---- */
+
+typedef void (*realise_fn)(clpi_emit *e, const clpi_stage *stage);
+
+static const struct { realise_fn vector, simt; } realisations[] = {
+    [CLPI_STEP_NEST]   = { clpi_emit_nest,  clpi_emit_nest },
+    [CLPI_STEP_DOT]    = { clpi_emit_dot,   clpi_emit_dot_simt },
+    [CLPI_STEP_SORT]   = { clpi_emit_sort,  clpi_emit_sort },
+    [CLPI_STEP_SHARED] = { emit_shared,     emit_shared },
+    [CLPI_STEP_FOR]    = { emit_for,        emit_for },
+    [CLPI_STEP_WHILE]  = { emit_while,      emit_while },
+    [CLPI_STEP_BRANCH] = { emit_branch,     emit_branch },
+    [CLPI_STEP_PRINT]  = { clpi_emit_print, clpi_emit_print },
+};
+
+static void emit_stage(clpi_emit *e, const clpi_stage *stage)
+{
+    realise_fn fn = clpi_is_simt(e) ? realisations[stage->step->kind].simt : realisations[stage->step->kind].vector;
+    if (stage->n_edges == 0) {
+        fn(e, stage);
+        return;
+    }
+    const char *fast = "";
+    for (int i = 0; i < stage->n_edges; i++)
+        fast = clpi_text(e, "%s%s%s_fast", fast, i ? " && " : "", e->ir->operands[stage->edges[i]].name);
+    clpi_open(e, "if (%s)", fast);
+    e->is_fast = true;
+    fn(e, stage);
+    clpi_close(e);
+    e->is_fast = false;
+    clpi_open(e, "else");
+    fn(e, stage);
+    clpi_close(e);
+}
+
+static void caption(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_op *op = &e->ir->ops.items[stage->step->op];
+    if (stage->step->kind == CLPI_STEP_NEST && stage->step->nest->rank == 0)
+        return;
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_str_puts(&s, clpi_ops[op->kind].name);
+    if (op->operand >= 0)
+        clpi_str_add(&s, " %s", e->ir->operands[op->operand].name);
+    if (op->pos.line)
+        clpi_str_add(&s, ", line %u", op->pos.line);
+    clpi_line(e, "/* %s */", s.text);
+    clpi_str_done(&s);
+}
+
+void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages)
+{
+    for (uint32_t i = 0; i < stages->n; i++) {
+        const clpi_stage *stage = &stages->items[i];
+        if (stage->sync_before)
+            clpi_barrier(e);
+        caption(e, stage);
+        emit_stage(e, stage);
+    }
+}
+
+/* ---- The whole ---- */
+
+const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes)
+{
+    for (uint32_t i = 0; i < e->unaligned.n; i++)
+        if (strcmp(e->unaligned.items[i].type, type) == 0)
+            return clpi_text(e, "%s_u", type);
+    if (!CLPI_PUSH(e->arena, &e->unaligned, (clpi_unaligned_type){ type, elem_bytes }))
+        return "";
+    return clpi_text(e, "%s_u", type);
+}
+
+/* Vectors in memory, aligned as their elements are. */
+static void put_unaligned(clpi_emit *e, clpi_str *s)
+{
+    for (uint32_t i = 0; i < e->unaligned.n; i++)
+        clpi_str_add(s, "typedef %s __attribute__((aligned(%d))) %s_u;\n", e->unaligned.items[i].type,
+                     e->unaligned.items[i].elem_bytes, e->unaligned.items[i].type);
+}
+
+static void put_numbers(clpi_emit *e, clpi_str *s)
+{
+    clpi_str_puts(s, "typedef struct {\n");
+    for (uint32_t i = 0; i < e->numbers.n; i++) {
+        clpi_number *x = &e->numbers.items[i];
+        clpi_str_add(s, "    long %s;\n", clpi_number_text(e, x->kind, x->a, x->b) + 2);
+    }
+    clpi_str_puts(s, "} numbers;\n\n");
+}
+
+/* Parameters may take 1024 bytes on every device. */
+static bool fit_by_value(const clpi_emit *e, const clpi_code *code)
+{
+    return 8 * (e->numbers.n + (uint32_t)code->n_buffers + (uint32_t)code->n_scalars + 2) <= 1024;
+}
+
+static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
+{
+    clpi_str_add(s, "__kernel __attribute__((reqd_work_group_size(%llu, 1, 1)))\nvoid %s(", (unsigned long long)e->s->group_size, code->kernels[0].name);
+    const char *comma = "";
+    for (int i = 0; i < code->n_buffers; i++) {
+        const clpi_operand *x = &e->ir->operands[code->buffers[i]];
+        bool is_written = e->p->plan->is_written[code->buffers[i]];
+        clpi_str_add(s, "%s__global %s%s *%s_mem", comma, is_written ? "" : "const ", clpi_cl_stored_type(x->dtype, 1), x->name);
+        comma = ", ";
+    }
+    if (code->workspace_bytes) {
+        clpi_str_add(s, "%s__global uchar *workspace", comma);
+        comma = ", ";
+    }
+    if (code->has_log) {
+        clpi_str_add(s, "%s__global uint *log_words", comma);
+        comma = ", ";
+    }
+    for (int i = 0; i < code->n_scalars; i++) {
+        const clpi_operand *x = &e->ir->operands[code->scalars[i]];
+        clpi_str_add(s, "%sconst %s %s_arg", comma, clpi_tile_type(x->dtype, 1), x->name);
+        comma = ", ";
+    }
+    clpi_str_add(s, "%s%s)\n{\n", comma, code->numbers_by_value ? "const numbers n" : "__global const numbers *n_mem");
+    if (!code->numbers_by_value)
+        clpi_str_puts(s, "    const numbers n = *n_mem;\n");
+}
+
+static bool list_arguments(clpi_emit *e, clpi_code *code)
+{
+    size_t n = (size_t)e->ir->n_operands + 1;
+    code->buffers = CLPI_NEW_N(e->arena, int, n);
+    code->scalars = CLPI_NEW_N(e->arena, int, n);
+    code->kernels = CLPI_NEW(e->arena, clpi_code_kernel);
+    if (e->arena->failed)
+        return false;
+    for (int i = 0; i < e->ir->n_operands; i++) {
+        clp_role role = e->ir->operands[i].role;
+        if (role == CLP_SCALAR)
+            code->scalars[code->n_scalars++] = i;
+        else if (role != CLP_SCRATCH)
+            code->buffers[code->n_buffers++] = i;
+    }
+    code->n_kernels = 1;
+    code->kernels[0] = (clpi_code_kernel){ clpi_text(e, "%s_kernel", e->ir->name), e->s->group_size, e->s->max_groups };
+    return true;
+}
+
+clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code **out_code)
+{
+    *out_code = NULL;
+    clpi_str body, text;
+    clpi_emit e = { .s = s, .p = s->program, .ir = s->program->ir, .arena = arena, .out = &body, .indent = 1 };
+    clpi_code *code = CLPI_NEW(arena, clpi_code);
+    if (!code || !list_arguments(&e, code))
+        return CLP_ERR_OOM;
+    clpi_str_init(&body, arena->env);
+    clpi_str_init(&text, arena->env);
+    clpi_prelude_init(&e.prelude, arena, &s->limits, s->program->ir->math_fast);
+    clpi_emit_kernel(&e);
+    code->workspace_bytes = s->workspace_bytes;
+    code->has_log = s->has_print;
+    code->numbers_by_value = fit_by_value(&e, code);
+    code->options = s->program->ir->math_fast ? "-cl-mad-enable" : "";
+    clpi_str_add(&text, "/* %s: made by clpallas, %s schedule */\n", e.ir->name, clpi_is_simt(&e) ? "simt" : "vector");
+    clpi_prelude_text(&e.prelude, &text);
+    put_unaligned(&e, &text);
+    put_numbers(&e, &text);
+    put_signature(&e, code, &text);
+    clpi_str_put(&text, body.text, body.n);
+    clpi_str_puts(&text, "}\n");
+    code->text = clpi_arena_strndup(arena, text.text, text.n);
+    code->numbers = e.numbers.items;
+    code->n_numbers = (int)e.numbers.n;
+    bool failed = body.failed || text.failed || arena->failed;
+    clpi_prelude_done(&e.prelude);
+    clpi_str_done(&body);
+    clpi_str_done(&text);
+    if (failed)
+        return CLP_ERR_OOM;
+    *out_code = code;
+    return CLP_OK;
+}

@@ -1,0 +1,90 @@
+/* emit: a schedule printed as OpenCL C. Prints, and decides nothing: what is not in the schedule is not here.
+ *
+ * Names in the text. Of an operand x: x_mem (its memory), x_p (first element of its block), x_s0.. (strides by dimension of the
+ * ref), x_lo0.. x_hi0.. (what of the block lies inside the array), x_fast (all of it, and neighbours lie side by side).
+ * Of axis i: i_id. t7: an array with tile 7 in it, s7: a scalar one; acc_t: scratch acc. d0..: the domain of a nest;
+ * v0..: its values. n.: the numbers of the launch. Every name of ours has a suffix or digits that no operand's can clash with. */
+#ifndef CLPI_EMIT_H
+#define CLPI_EMIT_H
+
+#include "cl/code.h"
+#include "cl/prelude.h"
+#include "cl/schedule.h"
+
+/* A node of the nest being printed. */
+typedef struct clpi_value {
+    const char *text;             /* an expression; NULL: not printed yet */
+    int  width;                   /* 1, or lanes */
+    int  mask_bits;               /* bool with lanes: bits of each */
+    int  level;                   /* innermost loop that it depends on, as a position in the mapping's order; -1: none */
+    int  n_uses;
+    bool has_lanes;               /* its lanes stand in an array l<node> too */
+} clpi_value;
+
+typedef struct clpi_unaligned_type { const char *type; int elem_bytes; } clpi_unaligned_type;
+
+typedef struct clpi_emit {
+    const clpi_cl_schedule *s;
+    const clpi_program     *p;
+    const clpi_ir          *ir;
+    clpi_arena             *arena;
+    clpi_prelude            prelude;
+    clpi_str               *out;
+    int                     indent;
+    struct { clpi_number *items; uint32_t n, cap; } numbers;
+    struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
+    bool                    is_fast;          /* printing for full blocks side by side */
+    const clpi_nest        *nest;
+    const clpi_mapping     *map;
+    int                     width;            /* lanes of the piece being printed */
+    const char             *lane;             /* NULL, or the name of the lane in a loop over lanes */
+    clpi_value             *values;           /* [nest->nodes.n] */
+    void                  (*at_point)(struct clpi_emit *e);   /* prints what happens at one point, or vector, of the domain */
+    const void             *user;             /* of at_point */
+} clpi_emit;
+
+bool clpi_is_simt(const clpi_emit *e);
+
+/* ---- Lines (emit.c) ---- */
+void clpi_line(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* indented, with a newline */
+void clpi_open(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* the line ends in {; what follows is indented */
+void clpi_close(clpi_emit *e);
+const char *clpi_text(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);
+void clpi_barrier(clpi_emit *e);
+void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages);
+const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b);  /* "n.x_size0"; listed when first asked for */
+
+const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes);  /* "float16_u", a typedef that the text then has */
+
+/* ---- Around one program (emit_program.c) ---- */
+void clpi_emit_kernel(clpi_emit *e);
+
+/* ---- Values and memory of a nest (emit_value.c, emit_memory.c) ---- */
+bool        clpi_begin_nest(clpi_emit *e, const clpi_nest *n, const clpi_mapping *m);
+void        clpi_forget_from(clpi_emit *e, int level);                       /* a loop was left: what depends on it is to be printed anew */
+void        clpi_emit_nodes(clpi_emit *e, int level);                        /* those of this level, as variables where need be */
+const char *clpi_value_text(clpi_emit *e, int node, int width, int mask_bits);   /* as wide as asked for */
+const char *clpi_lane_text(clpi_emit *e, int node);                          /* of the current lane, in held form */
+void        clpi_use_lanes(clpi_emit *e, int node);                          /* before a loop over lanes: makes clpi_lane_text possible */
+const char *clpi_ix_text(clpi_emit *e, const clpi_ix *ix);
+void        clpi_emit_load(clpi_emit *e, int node);                          /* declares v<node> */
+void        clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *value, int width, int mask_bits);
+const char *clpi_place_text(clpi_emit *e, const clpi_access *a);             /* "t3[d0 * 8 + d1]", without looking */
+const char *clpi_inside_text(clpi_emit *e, const clpi_access *a);            /* the condition that it exists; NULL: it does */
+bool        clpi_has_squeezed(const clpi_operand *x);                        /* has x_in */
+const char *clpi_tile_name(clpi_emit *e, int tile);
+const char *clpi_home_space(clpi_home home);                                 /* "__local " */
+const char *clpi_tile_type(clp_dtype dtype, int width);                      /* in memory: held form, bool a byte */
+
+/* ---- Steps ---- */
+void clpi_emit_nest(clpi_emit *e, const clpi_stage *stage);                  /* emit_nest.c */
+void clpi_emit_loops(clpi_emit *e);                                          /* of the nest begun, at_point inside */
+void clpi_emit_coordinates(clpi_emit *e, int from, int to);                  /* order[from .. to) out of `item` */
+void clpi_emit_dot(clpi_emit *e, const clpi_stage *stage);                   /* emit_dot_vector.c */
+void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage);              /* emit_dot_simt.c */
+void clpi_emit_sort(clpi_emit *e, const clpi_stage *stage);                  /* emit_sort.c */
+void clpi_emit_print(clpi_emit *e, const clpi_stage *stage);                 /* emit_print.c */
+
+clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code **out_code);
+
+#endif

@@ -1,0 +1,391 @@
+/* emit_memory: loads and stores, of refs and tiles, one element or a vector at a time.
+ *
+ * In: an access of the nest being printed. Out: text that reads or writes it and never touches memory outside: outside the
+ * block or the array a load gives the pad and a store does nothing. A vector of neighbours that all exist is one access;
+ * any other goes lane by lane.                                                                                           */
+#include "cl/emit.h"
+
+#include <string.h>
+
+const char *clpi_home_space(clpi_home home)
+{
+    return home == CLPI_HOME_LOCAL ? "__local " : home == CLPI_HOME_WORKSPACE ? "__global " : "";
+}
+
+const char *clpi_tile_type(clp_dtype dtype, int width)
+{
+    return dtype == CLP_BOOL ? clpi_cl_stored_type(CLP_BOOL, width) : clpi_cl_type(dtype, width);
+}
+
+const char *clpi_tile_name(clpi_emit *e, int tile)
+{
+    const clpi_tile *t = &e->p->tiles.items[tile];
+    if (t->operand >= 0)
+        return clpi_text(e, "%s_t", e->ir->operands[t->operand].name);
+    return clpi_text(e, e->s->tiles[tile].home == CLPI_HOME_REGISTER ? "s%d" : "t%d", tile);
+}
+
+static bool is_register(const clpi_emit *e, const clpi_access *a)
+{
+    return a->is_tile && e->s->tiles[a->target].home == CLPI_HOME_REGISTER;
+}
+
+/* ---- Where ---- */
+
+static int64_t tile_stride(const clpi_emit *e, const clpi_access *a, int d)
+{
+    const clpi_tile *t = &e->p->tiles.items[a->target];
+    if (!t->is_reshaped)
+        return e->s->tiles[a->target].stride[d];
+    int64_t stride = 1;
+    for (int k = a->rank - 1; k > d; k--)
+        stride *= a->size[k];
+    return stride;
+}
+
+static bool is_side_by_side(const clpi_emit *e, const clpi_access *a, int d)
+{
+    const clpi_operand *x = &e->ir->operands[a->target];
+    return e->is_fast && d == a->rank - 1 && x->ref_dim[d] == x->rank - 1;
+}
+
+static const char *offset_text(clpi_emit *e, const clpi_access *a)
+{
+    const char *text = !a->is_tile && clpi_is_packed(e->ir->operands[a->target].dtype)
+                           ? clpi_text(e, "%s_at", e->ir->operands[a->target].name) : NULL;     /* nibbles have no address */
+    for (int d = 0; d < a->rank; d++) {
+        const clpi_ix *ix = &a->ix[d];
+        if (ix->dim < 0 && ix->node < 0 && ix->add == 0)
+            continue;
+        const char *at = clpi_ix_text(e, ix);
+        bool is_plain = !strchr(at, ' ');
+        const char *term;
+        if (a->is_tile) {
+            int64_t stride = tile_stride(e, a, d);
+            if (stride == 0)
+                continue;
+            term = stride == 1 ? at : clpi_text(e, is_plain ? "%s * %lld" : "(%s) * %lld", at, (long long)stride);
+        } else {
+            const char *name = e->ir->operands[a->target].name;
+            term = is_side_by_side(e, a, d) ? at : clpi_text(e, is_plain ? "%s * %s_s%d" : "(%s) * %s_s%d", at, name, d);
+        }
+        text = text ? clpi_text(e, "%s + %s", text, term) : term;
+    }
+    return text ? text : "0";
+}
+
+static const char *base_text(clpi_emit *e, const clpi_access *a)
+{
+    return a->is_tile ? clpi_tile_name(e, a->target) : clpi_text(e, "%s_p", e->ir->operands[a->target].name);
+}
+
+const char *clpi_place_text(clpi_emit *e, const clpi_access *a)
+{
+    if (is_register(e, a))
+        return clpi_tile_name(e, a->target);
+    return clpi_text(e, "%s[%s]", base_text(e, a), offset_text(e, a));
+}
+
+static const char *and_text(clpi_emit *e, const char *a, const char *b)
+{
+    return !a ? b : !b ? a : clpi_text(e, "%s && %s", a, b);
+}
+
+/* reach: how far past the coordinate the access goes along dimension d. */
+static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const char *at, int reach)
+{
+    bool is_checked = a->checked >> d & 1;
+    if (a->is_tile) {
+        if (!is_checked)
+            return NULL;
+        return clpi_text(e, "0 <= %s && %s%s < %lld", at, at, reach ? clpi_text(e, " + %d", reach) : "", (long long)a->size[d]);
+    }
+    if (e->is_fast && !is_checked)
+        return NULL;
+    const char *name = e->ir->operands[a->target].name;
+    return clpi_text(e, "%s_lo%d <= %s && %s%s < %s_hi%d", name, d, at, at, reach ? clpi_text(e, " + %d", reach) : "", name, d);
+}
+
+static const char *inside_text(clpi_emit *e, const clpi_access *a, int reach)
+{
+    const char *text = NULL;
+    for (int d = 0; d < a->rank; d++)
+        text = and_text(e, text, inside_dim(e, a, d, clpi_ix_text(e, &a->ix[d]), d == a->rank - 1 ? reach : 0));
+    if (!a->is_tile && !e->is_fast && clpi_has_squeezed(&e->ir->operands[a->target]))
+        text = and_text(e, text, clpi_text(e, "%s_in", e->ir->operands[a->target].name));
+    return text;
+}
+
+const char *clpi_inside_text(clpi_emit *e, const clpi_access *a)
+{
+    return inside_text(e, a, 0);
+}
+
+/* ---- Elements ---- */
+
+static clp_dtype access_dtype(const clpi_emit *e, const clpi_access *a)
+{
+    return a->is_tile ? e->p->tiles.items[a->target].dtype : e->ir->operands[a->target].dtype;
+}
+
+/* One element that exists, in held form. */
+static const char *element_text(clpi_emit *e, const clpi_access *a)
+{
+    clp_dtype dtype = access_dtype(e, a);
+    if (is_register(e, a))
+        return clpi_place_text(e, a);
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    if (clpi_is_packed(dtype))
+        clpi_prelude_nibble(&e->prelude, &s, dtype, base_text(e, a), offset_text(e, a));
+    else if (a->is_tile && dtype != CLP_BOOL)
+        clpi_str_puts(&s, clpi_place_text(e, a));
+    else
+        clpi_prelude_held(&e->prelude, &s, dtype, 1, 0, clpi_place_text(e, a));
+    const char *text = clpi_text(e, "%s", s.text);
+    clpi_str_done(&s);
+    return text;
+}
+
+static const char *pad_text(clpi_emit *e, const clpi_access *a)
+{
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    const clpi_operand *x = a->is_tile ? NULL : &e->ir->operands[a->target];
+    clp_dtype dtype = access_dtype(e, a);
+    if (x && x->has_pad)
+        clpi_cl_literal(&s, dtype, x->pad_bits);
+    else
+        clpi_cl_poison(&s, dtype);
+    const char *text = clpi_text(e, "%s", s.text);
+    clpi_str_done(&s);
+    return text;
+}
+
+/* One element, wherever it is: mask and range looked at first. */
+static const char *guarded_text(clpi_emit *e, const clpi_access *a)
+{
+    const char *text = element_text(e, a), *inside = clpi_inside_text(e, a);
+    if (inside)
+        text = clpi_text(e, "%s ? %s : %s", inside, text, pad_text(e, a));
+    if (a->mask >= 0)
+        text = clpi_text(e, inside ? "%s ? (%s) : %s" : "%s ? %s : %s", clpi_lane_text(e, a->mask), text, clpi_lane_text(e, a->other));
+    return text;
+}
+
+/* ---- Vectors ---- */
+
+/* Is the access one stretch of neighbours along the lanes, apart from where it ends? */
+static bool is_stretch(const clpi_emit *e, const clpi_access *a)
+{
+    for (int d = 0; d < a->rank; d++)
+        if (clpi_depends_on(e->nest, a->ix[d].node, e->map->vector_dim))
+            return false;
+    return clpi_is_contiguous(e->s, a, e->map->vector_dim);
+}
+
+static const char *stretch_type(clpi_emit *e, const clpi_access *a)
+{
+    clp_dtype dtype = access_dtype(e, a);
+    return a->is_tile ? clpi_tile_type(dtype, e->width) : clpi_cl_stored_type(dtype, e->width);
+}
+
+/* The stretch as one vector in memory; its address is aligned to elements only. */
+static const char *stretch_text(clpi_emit *e, const clpi_access *a, bool is_const)
+{
+    const char *space = a->is_tile ? clpi_home_space(e->s->tiles[a->target].home) : "__global ";
+    clp_dtype dtype = access_dtype(e, a);
+    int elem_bytes = a->is_tile && dtype != CLP_BOOL ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
+    return clpi_text(e, "*(%s%s%s *)(%s + %s)", space, is_const ? "const " : "", clpi_unaligned(e, stretch_type(e, a), elem_bytes), base_text(e, a), offset_text(e, a));
+}
+
+static const char *stretch_inside(clpi_emit *e, const clpi_access *a)
+{
+    const char *inside = inside_text(e, a, e->width - 1);
+    const clpi_operand *x = a->is_tile ? NULL : &e->ir->operands[a->target];
+    if (x && !is_side_by_side(e, a, a->rank - 1))
+        inside = and_text(e, inside, clpi_text(e, "%s_s%d == 1", x->name, a->rank - 1));
+    return inside;
+}
+
+static const char *held_vector(clpi_emit *e, const clpi_access *a, clpi_value *v)
+{
+    clp_dtype dtype = access_dtype(e, a);
+    const char *text = stretch_text(e, a, true);
+    if (a->is_tile && dtype != CLP_BOOL)
+        return text;
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_held(&e->prelude, &s, dtype, e->width, v->mask_bits, text);
+    text = clpi_text(e, "%s", s.text);
+    clpi_str_done(&s);
+    return text;
+}
+
+static void use_access_lanes(clpi_emit *e, const clpi_access *a)
+{
+    for (int d = 0; d < a->rank; d++)
+        clpi_use_lanes(e, a->ix[d].node);
+    clpi_use_lanes(e, a->mask);
+    clpi_use_lanes(e, a->other);
+}
+
+/* The arrays of lanes went with the block they were declared in. */
+static void forget_access_lanes(clpi_emit *e, const clpi_access *a)
+{
+    for (int d = 0; d < a->rank; d++)
+        if (a->ix[d].node >= 0)
+            e->values[a->ix[d].node].has_lanes = false;
+    if (a->mask >= 0)
+        e->values[a->mask].has_lanes = false;
+    if (a->other >= 0)
+        e->values[a->other].has_lanes = false;
+}
+
+static void emit_load_lanes(clpi_emit *e, int node, const clpi_access *a, const char *type)
+{
+    int n = (int)strcspn(type, "0123456789");
+    bool is_bool = access_dtype(e, a) == CLP_BOOL;
+    use_access_lanes(e, a);
+    clpi_line(e, "%.*s e%d[%d];", n, type, node, e->width);
+    e->lane = "l";
+    clpi_line(e, "for (int l = 0; l < %d; l++)", e->width);
+    e->indent++;
+    clpi_line(e, is_bool ? "e%d[l] = -(%s);" : "e%d[l] = %s;", node, guarded_text(e, a));
+    e->indent--;
+    e->lane = NULL;
+    clpi_line(e, "v%d = vload%d(0, e%d);", node, e->width, node);
+}
+
+/* A mask over a stretch that exists: load it all, then choose. */
+static void emit_load_chosen(clpi_emit *e, int node, const clpi_access *a, const char *type, clpi_value *v)
+{
+    clp_dtype dtype = clpi_loaded(access_dtype(e, a));
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    int bits = clpi_cl_mask_bits(dtype);
+    const char *args[3] = { clpi_value_text(e, a->mask, e->width, dtype == CLP_BOOL ? v->mask_bits : bits), held_vector(e, a, v),
+                            clpi_value_text(e, a->other, e->width, v->mask_bits) };
+    clpi_prelude_ew(&e->prelude, &s, CLP_OP_where, dtype, e->width, args);
+    clpi_line(e, "const %s v%d = %s;", type, node, s.text);
+    clpi_str_done(&s);
+}
+
+static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_value *v)
+{
+    clp_dtype dtype = clpi_loaded(access_dtype(e, a));
+    v->mask_bits = dtype == CLP_BOOL ? 8 : 0;
+    const char *type = dtype == CLP_BOOL ? clpi_cl_mask_type(8, e->width) : clpi_cl_type(dtype, e->width);
+    const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;
+    if (is_stretch(e, a) && !inside && a->mask < 0) {
+        clpi_line(e, "const %s v%d = %s;", type, node, held_vector(e, a, v));
+    } else if (is_stretch(e, a) && !inside) {
+        emit_load_chosen(e, node, a, type, v);
+    } else {
+        clpi_line(e, "%s v%d;", type, node);
+        if (inside && a->mask < 0) {
+            clpi_line(e, "if (%s)", inside);
+            clpi_line(e, "    v%d = %s;", node, held_vector(e, a, v));
+            clpi_open(e, "else");
+        } else {
+            clpi_open(e, "%s", "");
+        }
+        emit_load_lanes(e, node, a, type);
+        clpi_close(e);
+        forget_access_lanes(e, a);
+    }
+}
+
+void clpi_emit_load(clpi_emit *e, int node)
+{
+    const clpi_access *a = &e->nest->accesses.items[e->nest->nodes.items[node].access];
+    clpi_value *v = &e->values[node];
+    if (v->width == 1) {
+        const char *text = guarded_text(e, a);
+        if (is_register(e, a)) {
+            v->text = text;
+            return;
+        }
+        clpi_line(e, "const %s v%d = %s;", clpi_cl_type(clpi_loaded(access_dtype(e, a)), 1), node, text);
+    } else {
+        emit_load_vector(e, node, a, v);
+    }
+    v->text = clpi_text(e, "v%d", node);
+}
+
+/* ---- Stores ---- */
+
+static void emit_store_one(clpi_emit *e, const clpi_access *a, const char *value)
+{
+    clp_dtype dtype = access_dtype(e, a);
+    const char *inside = clpi_inside_text(e, a);
+    if (a->mask >= 0)
+        inside = and_text(e, clpi_lane_text(e, a->mask), inside);
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    if (clpi_is_packed(dtype)) {
+        clpi_prelude_nibble_store(&e->prelude, &s, base_text(e, a), offset_text(e, a), value);
+    } else {
+        clpi_str_add(&s, "%s = ", clpi_place_text(e, a));
+        if (is_register(e, a) || (a->is_tile && dtype != CLP_BOOL))
+            clpi_str_puts(&s, value);
+        else
+            clpi_prelude_stored(&e->prelude, &s, dtype, 1, 0, value);
+    }
+    if (inside)
+        clpi_line(e, "if (%s)", inside);
+    clpi_line(e, inside ? "    %s;" : "%s;", s.text);
+    clpi_str_done(&s);
+}
+
+static void emit_store_stretch(clpi_emit *e, const clpi_access *a, const char *value, int mask_bits)
+{
+    clp_dtype dtype = access_dtype(e, a);
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    if (a->is_tile && dtype != CLP_BOOL)
+        clpi_str_puts(&s, value);
+    else
+        clpi_prelude_stored(&e->prelude, &s, dtype, e->width, mask_bits, value);
+    clpi_line(e, "%s = %s;", stretch_text(e, a, false), s.text);
+    clpi_str_done(&s);
+}
+
+static void emit_store_lanes(clpi_emit *e, const clpi_access *a, clp_dtype dtype, const char *value, int mask_bits)
+{
+    const char *type = dtype == CLP_BOOL ? clpi_cl_mask_type(mask_bits, e->width) : clpi_cl_type(dtype, e->width);
+    use_access_lanes(e, a);
+    clpi_line(e, "%.*s e[%d];", (int)strcspn(type, "0123456789"), type, e->width);
+    clpi_line(e, "vstore%d(%s, 0, e);", e->width, value);
+    e->lane = "l";
+    clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);
+    emit_store_one(e, a, dtype == CLP_BOOL ? "(e[l] != 0)" : "e[l]");
+    clpi_close(e);
+    e->lane = NULL;
+}
+
+void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *value, int width, int mask_bits)
+{
+    const clpi_access *a = &e->nest->accesses.items[access];
+    if (width == 1) {
+        emit_store_one(e, a, value);
+        return;
+    }
+    const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;
+    if (is_stretch(e, a) && !inside && a->mask < 0) {
+        emit_store_stretch(e, a, value, mask_bits);
+        return;
+    }
+    if (inside && a->mask < 0) {
+        clpi_line(e, "if (%s)", inside);
+        e->indent++;
+        emit_store_stretch(e, a, value, mask_bits);
+        e->indent--;
+        clpi_open(e, "else");
+    } else {
+        clpi_open(e, "%s", "");
+    }
+    emit_store_lanes(e, a, dtype, value, mask_bits);
+    clpi_close(e);
+    forget_access_lanes(e, a);
+}

@@ -1,0 +1,254 @@
+/* emit_program: what stands around one program: arrays, sequences, the loops over arbitrary axes, and where blocks are.
+ *
+ * In: plan and schedule. Out: the frame of the kernel. A group takes sequences g, g + groups, ...; inside, each program
+ * works out its ids, evaluates the index maps in 64 bits, and finds where each block starts and how much of it exists.    */
+#include "cl/emit.h"
+
+/* ---- Header values ---- */
+
+static const char *header_text(clpi_emit *e, clp_val v);
+
+/* An element of a prefetch operand; past its end -1, which is no block. */
+static const char *prefetched_text(clpi_emit *e, const clpi_op *op)
+{
+    const clpi_operand *x = &e->ir->operands[op->operand];
+    const char *inside = "1", *at = clpi_number_text(e, CLPI_NUMBER_OFFSET, op->operand, 0);
+    for (uint32_t d = 0; d < op->n_args; d++) {
+        const char *ix = header_text(e, clpi_args(e->ir, op)[d]);
+        inside = clpi_text(e, "%s%s0 <= %s && %s < %s", d ? inside : "", d ? " && " : "", ix, ix, clpi_number_text(e, CLPI_NUMBER_SIZE, op->operand, (int)d));
+        at = clpi_text(e, "%s + %s * %s", at, ix, clpi_number_text(e, CLPI_NUMBER_STRIDE, op->operand, (int)d));
+    }
+    return clpi_text(e, "(%s ? (long)%s_mem[%s] : -1L)", inside, x->name, at);
+}
+
+static const char *header_text(clpi_emit *e, clp_val v)
+{
+    const clpi_op *op = clpi_op_at(e->ir, v);
+    int64_t c;
+    if (clpi_const_int(e->ir, v, &c))
+        return clpi_text(e, c < 0 ? "(%lldL)" : "%lldL", (long long)c);
+    if (e->p->plan->when[v.id] <= CLPI_WHEN_LAUNCH)
+        return clpi_number_text(e, CLPI_NUMBER_HEADER, (int)v.id, 0);
+    if (op->kind == CLP_OP_program_id)
+        return clpi_text(e, "(long)%s_id", e->ir->axes[op->attr].name);
+    if (op->kind == CLP_OP_load)
+        return prefetched_text(e, op);
+    const char *args[3] = { 0 };
+    for (uint32_t i = 0; i < op->n_args && i < 3; i++)
+        args[i] = header_text(e, clpi_args(e->ir, op)[i]);
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clp_val last = clpi_args(e->ir, op)[op->n_args - 1];
+    if (op->kind == CLP_OP_cast)
+        clpi_prelude_cast(&e->prelude, &s, clpi_type_of(e->ir, v)->dtype, clpi_type_of(e->ir, last)->dtype, 1, 0, args[0]);
+    else
+        clpi_prelude_ew(&e->prelude, &s, op->kind, clpi_type_of(e->ir, last)->dtype, 1, args);
+    const char *text = clpi_text(e, "(%s)", s.text);
+    clpi_str_done(&s);
+    return text;
+}
+
+/* ---- Blocks ---- */
+
+bool clpi_has_squeezed(const clpi_operand *x)
+{
+    for (int d = 0; x->has_block && d < x->rank; d++)
+        if (x->block[d].kind == CLPI_BLOCK_SQUEEZED)
+            return true;
+    return false;
+}
+
+/* x_at<d>, the first element along array dimension d, and x_lo x_hi of ref dimension r (-1: squeezed). */
+static void emit_window(clpi_emit *e, int operand, int d, int r)
+{
+    const clpi_operand *x = &e->ir->operands[operand];
+    const clpi_block_dim *b = &x->block[d];
+    const char *name = x->name, *size = clpi_number_text(e, CLPI_NUMBER_SIZE, operand, d);
+    bool by_data = e->p->plan->when[b->index.id] == CLPI_WHEN_DATA;
+    long long n = (long long)b->n;
+    clpi_line(e, "const long %s_b%d = %s;", name, d, header_text(e, b->index));
+    if (b->kind == CLPI_BLOCK_SQUEEZED) {
+        clpi_line(e, "const int %s_in%d = 0 <= %s_b%d && %s_b%d < %s;", name, d, name, d, name, d, size);
+        clpi_line(e, by_data ? "const long %s_at%d = %s_in%d ? %s_b%d : 0;" : "const long %s_at%d = %s_b%d;", name, d, name, d, name, d);
+        return;
+    }
+    if (b->kind == CLPI_BLOCK_ELEMENT) {
+        clpi_line(e, "const long %s_at%d = %s_b%d - %lldL;", name, d, name, d, (long long)b->pad_lo);
+        clpi_line(e, "const int %s_lo%d = (int)clamp(-%s_at%d, 0L, %lldL);", name, r, name, d, n);
+        clpi_line(e, "const int %s_hi%d = (int)clamp(%s - %s_at%d, 0L, %lldL);", name, r, size, name, d, n);
+        return;
+    }
+    if (by_data) {
+        clpi_line(e, "const int %s_in%d = 0 <= %s_b%d && %s_b%d < (%s + %lldL) / %lldL;", name, d, name, d, name, d, size, n - 1, n);
+        clpi_line(e, "const long %s_at%d = %s_in%d ? %s_b%d * %lldL : %s;", name, d, name, d, name, d, n, size);
+    } else {
+        clpi_line(e, "const long %s_at%d = %s_b%d * %lldL;", name, d, name, d, n);
+    }
+    clpi_line(e, "const int %s_lo%d = 0;", name, r);
+    clpi_line(e, "const int %s_hi%d = (int)min(%s - %s_at%d, %lldL);", name, r, size, name, d, n);
+}
+
+static int ref_dim_of(const clpi_operand *x, int d)
+{
+    for (int r = 0; r < x->ref_rank; r++)
+        if (x->ref_dim[r] == d)
+            return r;
+    return -1;
+}
+
+static void emit_fast(clpi_emit *e, const clpi_operand *x)
+{
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    for (int r = 0; x->has_block && r < x->ref_rank; r++)
+        clpi_str_add(&s, "%s_lo%d == 0 && %s_hi%d == %lld && ", x->name, r, x->name, r, (long long)x->ref_size[r]);
+    if (clpi_has_squeezed(x))
+        clpi_str_add(&s, "%s_in && ", x->name);
+    if (x->ref_rank > 0 && x->ref_dim[x->ref_rank - 1] == x->rank - 1)
+        clpi_str_add(&s, "%s_s%d == 1 && ", x->name, x->ref_rank - 1);
+    if (s.n > 4)
+        clpi_str_cut(&s, s.n - 4);
+    clpi_line(e, "const int %s_fast = %s;", x->name, s.n ? s.text : "1");
+    clpi_str_done(&s);
+}
+
+static void emit_block(clpi_emit *e, int operand)
+{
+    const clpi_operand *x = &e->ir->operands[operand];
+    const char *at = clpi_number_text(e, CLPI_NUMBER_OFFSET, operand, 0), *all_in = NULL;
+    for (int d = 0; d < x->rank; d++) {
+        int r = ref_dim_of(x, d);
+        if (r >= 0)
+            clpi_line(e, "const long %s_s%d = %s;", x->name, r, clpi_number_text(e, CLPI_NUMBER_STRIDE, operand, d));
+        if (x->has_block) {
+            emit_window(e, operand, d, r);
+            at = clpi_text(e, "%s + %s_at%d * %s", at, x->name, d, clpi_number_text(e, CLPI_NUMBER_STRIDE, operand, d));
+        } else {
+            clpi_line(e, "const int %s_lo%d = 0, %s_hi%d = (int)%s;", x->name, r, x->name, r, clpi_number_text(e, CLPI_NUMBER_SIZE, operand, d));
+        }
+        if (x->has_block && x->block[d].kind == CLPI_BLOCK_SQUEEZED)
+            all_in = clpi_text(e, "%s%s%s_in%d", all_in ? all_in : "", all_in ? " && " : "", x->name, d);
+    }
+    if (all_in)
+        clpi_line(e, "const int %s_in = %s;", x->name, all_in);
+    const char *constant = e->p->plan->is_written[operand] ? "" : "const ", *type = clpi_cl_stored_type(x->dtype, 1);
+    if (clpi_is_packed(x->dtype)) {
+        clpi_line(e, "const long %s_at = %s;", x->name, at);
+        clpi_line(e, "__global %s%s *const %s_p = %s_mem;", constant, type, x->name, x->name);
+    } else {
+        clpi_line(e, "__global %s%s *const %s_p = %s_mem + (%s);", constant, type, x->name, x->name, at);
+    }
+    emit_fast(e, x);
+}
+
+/* ---- Which operands the body touches ---- */
+
+static void note_nest(const clpi_nest *n, bool *used)
+{
+    for (uint32_t i = 0; i < n->accesses.n; i++)
+        if (!n->accesses.items[i].is_tile)
+            used[n->accesses.items[i].target] = true;
+}
+
+static void note_used(const clpi_steps *steps, bool *used)
+{
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const clpi_step *s = steps->items[i];
+        if (s->nest)
+            note_nest(s->nest, used);
+        if (s->dot) {
+            note_nest(s->dot->a, used);
+            note_nest(s->dot->b, used);
+        }
+        note_used(&s->body, used);
+        note_used(&s->other, used);
+    }
+}
+
+/* ---- The frame ---- */
+
+static void emit_slots(clpi_emit *e)
+{
+    for (uint32_t i = 0; i < e->s->slots.n; i++) {
+        const clpi_slot *slot = &e->s->slots.items[i];
+        const char *type = clpi_tile_type(slot->dtype, 1), *space = clpi_home_space(slot->home);
+        if (slot->home == CLPI_HOME_WORKSPACE)
+            clpi_line(e, "__global %s *const a%u = (__global %s *)(workspace + get_group_id(0) * %lluul + %lluul);", type, i, type,
+                      (unsigned long long)e->s->workspace_bytes, (unsigned long long)slot->at);
+        else
+            clpi_line(e, "%s%s a%u[%lld] __attribute__((aligned(64)));", space, type, i, (long long)slot->n_elems);
+    }
+    if (e->s->joint_slot >= 0)
+        clpi_line(e, "%sulong *const joint = a%d;", clpi_home_space(e->s->slots.items[e->s->joint_slot].home), e->s->joint_slot);
+    for (uint32_t t = 0; t < e->p->tiles.n; t++) {
+        const clpi_tile *tile = &e->p->tiles.items[t];
+        const clpi_tile_place *place = &e->s->tiles[t];
+        if (place->home == CLPI_HOME_REGISTER)
+            clpi_line(e, "%s %s;", clpi_cl_type(tile->dtype, 1), clpi_tile_name(e, (int)t));
+        else if (place->home != CLPI_HOME_NONE)
+            clpi_line(e, "%s%s *const %s = a%d;", clpi_home_space(place->home), clpi_tile_type(tile->dtype, 1), clpi_tile_name(e, (int)t), place->slot);
+    }
+}
+
+/* The parallel axes out of the number of the sequence, the last fastest. */
+static void emit_parallel_ids(clpi_emit *e)
+{
+    const clpi_plan *plan = e->p->plan;
+    if (plan->n_parallel > 0)
+        clpi_line(e, "ulong rest = sequence;");
+    for (int i = plan->n_parallel - 1; i >= 0; i--) {
+        int axis = plan->parallel[i];
+        const char *name = e->ir->axes[axis].name, *count = clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, axis, 0);
+        const char *start = clpi_number_text(e, CLPI_NUMBER_BOX_START, axis, 0);
+        if (i > 0) {
+            clpi_line(e, "const int %s_id = (int)(%s + (long)(rest %% (ulong)%s));", name, start, count);
+            clpi_line(e, "rest /= (ulong)%s;", count);
+        } else {
+            clpi_line(e, "const int %s_id = (int)(%s + (long)rest);", name, start);
+        }
+    }
+}
+
+static void emit_scalars(clpi_emit *e)
+{
+    for (int i = 0; i < e->ir->n_operands; i++) {
+        const clpi_operand *x = &e->ir->operands[i];
+        if (x->role == CLP_SCALAR)
+            clpi_line(e, "const %s %s_v = %s_arg%s;", clpi_cl_type(clpi_loaded(x->dtype), 1), x->name, x->name, x->dtype == CLP_BOOL ? " != 0" : "");
+    }
+}
+
+void clpi_emit_kernel(clpi_emit *e)
+{
+    const clpi_plan *plan = e->p->plan;
+    bool *used = CLPI_NEW_N(e->arena, bool, (size_t)e->ir->n_operands + 1);
+    if (!used)
+        return;
+    note_used(&e->p->steps, used);
+    if (clpi_is_simt(e))
+        clpi_line(e, "const int lid = (int)get_local_id(0);");
+    emit_slots(e);
+    emit_scalars(e);
+    clpi_open(e, "for (ulong sequence = get_group_id(0); sequence < (ulong)%s; sequence += get_num_groups(0))", clpi_number_text(e, CLPI_NUMBER_N_SEQUENCES, 0, 0));
+    if (e->s->has_print)
+        clpi_line(e, "ulong step = 0;");
+    emit_parallel_ids(e);
+    for (int i = 0; i < plan->n_arbitrary; i++) {
+        const char *name = e->ir->axes[plan->arbitrary[i]].name;
+        const char *start = clpi_number_text(e, CLPI_NUMBER_BOX_START, plan->arbitrary[i], 0), *count = clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, plan->arbitrary[i], 0);
+        clpi_open(e, "for (int %s_id = (int)%s; %s_id < %s + %s; %s_id++)", name, start, name, start, count, name);
+    }
+    if (plan->n_arbitrary == 0 && e->s->has_print)
+        clpi_open(e, "%s", "");
+    for (int i = 0; i < e->ir->n_operands; i++)
+        if (used[i])
+            emit_block(e, i);
+    clpi_emit_stages(e, &e->s->stages);
+    if (e->s->has_print)
+        clpi_line(e, "step++;");
+    if (e->s->sync_program)
+        clpi_barrier(e);
+    for (int i = 0; i < plan->n_arbitrary || (i == 0 && e->s->has_print); i++)
+        clpi_close(e);
+    clpi_close(e);
+}

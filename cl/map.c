@@ -1,0 +1,140 @@
+/* map: the domain of one nest, mapped to loops, lanes and work-items.
+ *
+ * In: a nest. Out: the order of its loops and, by realisation, the dimension that goes to vector lanes or how the domain is
+ * dealt out. Decides by counting, for each dimension, the accesses that run along it element by element.                 */
+#include "cl/schedule.h"
+
+bool clpi_depends_on(const clpi_nest *n, int node, int dim)
+{
+    if (node < 0)
+        return false;
+    const clpi_node *x = &n->nodes.items[node];
+    if (x->kind == CLPI_NODE_INDEX)
+        return x->ix.dim == dim;
+    if (x->kind == CLPI_NODE_LOAD)
+        return clpi_access_varies(n, &n->accesses.items[x->access], dim);
+    for (int i = 0; i < x->n_args; i++)
+        if (clpi_depends_on(n, x->args[i], dim))
+            return true;
+    return false;
+}
+
+bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim)
+{
+    for (int d = 0; d < a->rank; d++)
+        if (a->ix[d].dim == dim || clpi_depends_on(n, a->ix[d].node, dim))
+            return true;
+    return clpi_depends_on(n, a->mask, dim) || clpi_depends_on(n, a->other, dim);
+}
+
+bool clpi_is_contiguous(const clpi_cl_schedule *s, const clpi_access *a, int dim)
+{
+    for (int d = 0; d < a->rank; d++)
+        if (a->ix[d].dim == dim && (d != a->rank - 1 || a->ix[d].mul != 1))
+            return false;
+    if (a->rank == 0 || a->ix[a->rank - 1].dim != dim)
+        return false;
+    if (a->is_tile)
+        return true;
+    const clpi_operand *x = &s->program->ir->operands[a->target];
+    return x->ref_dim[a->rank - 1] == x->rank - 1 && !clpi_is_packed(x->dtype);
+}
+
+/* How well dimension dim suits vector lanes; below 0: better not. */
+static int lanes_score(const clpi_cl_schedule *s, const clpi_nest *n, int dim)
+{
+    int score = 0;
+    for (uint32_t i = 0; i < n->accesses.n; i++) {
+        const clpi_access *a = &n->accesses.items[i];
+        bool by_node = false;
+        for (int d = 0; d < a->rank; d++)
+            by_node = by_node || clpi_depends_on(n, a->ix[d].node, dim);
+        if (!by_node && clpi_is_contiguous(s, a, dim))
+            score += 4;
+        else if (clpi_access_varies(n, a, dim))
+            score -= 4;
+    }
+    return score + (n->extent[dim] >= s->lanes);
+}
+
+static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t in_order, clpi_mapping *m)
+{
+    int best = -1;
+    m->vector_dim = -1;
+    m->width = 1;
+    for (uint32_t o = 0; o < n->outs.n; o++)
+        if (n->outs.items[o].kind == CLPI_OUT_ATOMIC || n->outs.items[o].op == CLP_OP_argmax || n->outs.items[o].op == CLP_OP_argmin)
+            return;
+    for (int d = n->n_outer; !n->in_order && d < n->rank; d++) {
+        int score = n->extent[d] < 2 || (in_order >> d & 1) ? -1 : lanes_score(s, n, d);
+        if (score >= 0 && score >= best) {
+            best = score;
+            m->vector_dim = d;
+        }
+    }
+    if (m->vector_dim >= 0)
+        for (m->width = s->lanes; m->width > n->extent[m->vector_dim];)
+            m->width /= 2;
+}
+
+/* Dimensions outside `last`, then those in it; the vector dimension innermost of its part. */
+static void order_loops(const clpi_nest *n, uint32_t last, clpi_mapping *m)
+{
+    for (int part = 0; part < 2; part++) {
+        bool has_vector = false;
+        for (int d = n->n_outer; d < n->rank; d++) {
+            if ((int)(last >> d & 1) != part)
+                continue;
+            if (d == m->vector_dim)
+                has_vector = true;
+            else
+                m->order[m->n_order++] = d;
+        }
+        if (has_vector)
+            m->order[m->n_order++] = m->vector_dim;
+        if (part == 0)
+            m->n_kept = m->n_order;
+    }
+}
+
+/* A scalar read from what the kernel writes: another group may be writing it (atomically, or in a race), and the work-items
+ * must go on agreeing on it, since branches with barriers may hang on it. */
+static bool reads_written(const clpi_cl_schedule *s, const clpi_nest *n)
+{
+    for (uint32_t o = 0; o < n->outs.n; o++)
+        if (n->outs.items[o].kind == CLPI_OUT_ATOMIC && n->outs.items[o].old >= 0)
+            return true;
+    for (uint32_t i = 0; i < n->nodes.n; i++) {
+        const clpi_node *x = &n->nodes.items[i];
+        if (x->kind == CLPI_NODE_LOAD && !n->accesses.items[x->access].is_tile &&
+            s->program->plan->is_written[n->accesses.items[x->access].target])
+            return true;
+    }
+    return false;
+}
+
+clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n)
+{
+    clpi_mapping m = { .vector_dim = -1, .width = 1 };
+    uint32_t last = 0, scanned = 0;
+    bool reduces = false;
+    for (uint32_t o = 0; o < n->outs.n; o++) {
+        const clpi_out *out = &n->outs.items[o];
+        if (out->kind == CLPI_OUT_REDUCE || out->kind == CLPI_OUT_SCAN)
+            last |= out->reduced;
+        if (out->kind == CLPI_OUT_SCAN)
+            scanned |= out->reduced;
+        reduces = reduces || out->kind == CLPI_OUT_REDUCE;
+    }
+    if (s->realisation == CLP_SCHEDULE_VECTOR) {
+        choose_lanes(s, n, scanned, &m);
+        order_loops(n, last, &m);
+        return m;
+    }
+    order_loops(n, last, &m);
+    m.is_joint = reduces && m.n_kept == 0;
+    m.is_single = !m.is_joint && (n->in_order || m.n_kept == 0);
+    m.is_dealt = !m.is_joint && !m.is_single;
+    m.is_broadcast = n->rank == n->n_outer && reads_written(s, n);
+    return m;
+}

@@ -1,0 +1,104 @@
+/* schedule: a program's steps as stages of one realisation.
+ *
+ * In: a program (lib/nest), limits. Out: a schedule. Reads in order: tiles get homes, each step its stage, dots their blocking
+ * and arrays, and in simt the barriers are placed. Each part decides in a file of its own: place.c map.c dot.c sync.c.     */
+#include "cl/schedule.h"
+
+enum {
+    GROUP_SIZE = 64,              /* work-items that share a program in simt */
+    MAX_GROUPS = 1024,            /* more sequences than this are dealt out among so many groups */
+    WORKSPACE_LIMIT = 256 << 20   /* bytes of all groups' workspaces together: above it fewer groups run */
+};
+
+static void add_edge(clpi_stage *stage, const clpi_cl_schedule *s, const clpi_nest *n, clpi_arena *arena)
+{
+    int n_operands = s->program->ir->n_operands;
+    if (!stage->edges)
+        stage->edges = CLPI_NEW_N(arena, int, (size_t)n_operands + 1);
+    for (uint32_t i = 0; stage->edges && i < n->accesses.n; i++) {
+        const clpi_access *a = &n->accesses.items[i];
+        if (a->is_tile || s->program->ir->operands[a->target].rank == 0)
+            continue;
+        bool known = false;
+        for (int e = 0; e < stage->n_edges; e++)
+            known = known || stage->edges[e] == a->target;
+        if (!known)
+            stage->edges[stage->n_edges++] = a->target;
+    }
+}
+
+/* A nest of one element is not worth two versions. */
+static void find_edges(clpi_stage *stage, const clpi_cl_schedule *s, clpi_arena *arena)
+{
+    const clpi_step *step = stage->step;
+    if (step->kind == CLPI_STEP_NEST && step->nest->rank > 0)
+        add_edge(stage, s, step->nest, arena);
+    if (step->kind == CLPI_STEP_DOT) {
+        add_edge(stage, s, step->dot->a, arena);
+        add_edge(stage, s, step->dot->b, arena);
+    }
+    for (uint32_t i = 0; step->kind == CLPI_STEP_SHARED && i < step->body.n; i++)
+        add_edge(stage, s, step->body.items[i]->nest, arena);
+}
+
+static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_steps *steps, bool in_shared, clpi_arena *arena)
+{
+    for (uint32_t i = 0; i < steps->n; i++) {
+        clpi_step *step = steps->items[i];
+        clpi_stage stage = { .step = step };
+        if (step->kind == CLPI_STEP_NEST)
+            stage.map = clpi_map_nest(s, step->nest);
+        if (step->kind == CLPI_STEP_DOT) {
+            if (!clpi_plan_dot(s, step, arena, &stage.dot))
+                return false;
+            stage.pack_a = clpi_map_nest(s, step->dot->a);
+            stage.pack_b = clpi_map_nest(s, step->dot->b);
+        }
+        if (!in_shared)
+            find_edges(&stage, s, arena);
+        s->has_print = s->has_print || step->kind == CLPI_STEP_PRINT;
+        if (!add_stages(s, &stage.body, &step->body, step->kind == CLPI_STEP_SHARED, arena) ||
+            !add_stages(s, &stage.other, &step->other, false, arena) || !CLPI_PUSH(arena, stages, stage))
+            return false;
+    }
+    return !arena->failed;
+}
+
+static bool needs_joint(const clpi_stages *stages)
+{
+    for (uint32_t i = 0; i < stages->n; i++)
+        if (stages->items[i].map.is_joint || stages->items[i].map.is_broadcast || needs_joint(&stages->items[i].body) ||
+            needs_joint(&stages->items[i].other))
+            return true;
+    return false;
+}
+
+clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *limits, clp_schedule realisation, clpi_arena *arena,
+                                clpi_cl_schedule **out_schedule)
+{
+    *out_schedule = NULL;
+    clpi_cl_schedule *s = CLPI_NEW(arena, clpi_cl_schedule);
+    if (!s)
+        return CLP_ERR_OOM;
+    bool vector = realisation == CLP_SCHEDULE_VECTOR || (realisation == CLP_SCHEDULE_AUTO && limits->is_cpu);
+    *s = (clpi_cl_schedule){ .program = program, .limits = *limits, .realisation = vector ? CLP_SCHEDULE_VECTOR : CLP_SCHEDULE_SIMT,
+                             .group_size = 1, .max_groups = MAX_GROUPS, .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1 };
+    if (!vector)
+        while (s->group_size < GROUP_SIZE && s->group_size * 2 <= limits->group_size)
+            s->group_size *= 2;
+    if (!clpi_place_tiles(s, arena) || !add_stages(s, &s->stages, &program->steps, false, arena))
+        return CLP_ERR_OOM;
+    if (!vector) {
+        if (needs_joint(&s->stages)) {
+            s->joint_slot = clpi_slot_add(s, arena, CLP_U64, 2 * (int64_t)s->group_size, 0, program->n_steps);
+            if (s->joint_slot < 0)
+                return CLP_ERR_OOM;
+        }
+        if (!clpi_place_syncs(s, arena))
+            return CLP_ERR_OOM;
+    }
+    while (s->max_groups > 1 && s->workspace_bytes * s->max_groups > WORKSPACE_LIMIT)
+        s->max_groups /= 2;
+    *out_schedule = s;
+    return CLP_OK;
+}

@@ -1,0 +1,126 @@
+/* schedule: how the steps of a program run on a device, as data. No strings, no OpenCL: what emit prints, decided here.
+ *
+ * A function of (program, limits, realisation) alone. Two realisations:
+ *     vector   one work-item runs a program; one dimension of each nest goes to the lanes of explicit vectors
+ *     simt     the work-items of a group share a program; the domain of each nest is dealt out among them, one element at a
+ *              time, with barriers between steps that meet
+ * In both a group runs whole sequences: the loops over the arbitrary axes are inside, and scratch is the group's.       */
+#ifndef CLPI_SCHEDULE_H
+#define CLPI_SCHEDULE_H
+
+#include "nest/nest.h"
+#include "run/backend.h"
+
+/* Where a tile lives, from near to far. Nothing is ever too large for the last. */
+typedef enum clpi_home {
+    CLPI_HOME_NONE,               /* dead */
+    CLPI_HOME_REGISTER,           /* a scalar variable; simt: the same value in every work-item */
+    CLPI_HOME_PRIVATE,            /* an array of the work-item (vector only) */
+    CLPI_HOME_LOCAL,              /* an array of the group */
+    CLPI_HOME_WORKSPACE           /* the group's part of a global buffer */
+} clpi_home;
+
+/* An array that one tile, or several that are never alive together, lie in. */
+typedef struct clpi_slot {
+    clpi_home home;
+    clp_dtype dtype;              /* of its elements, in held form (bool: a byte) */
+    int64_t   n_elems;
+    uint64_t  at;                 /* WORKSPACE: byte offset in the group's part */
+    int       busy_until;         /* number of the last step that uses it */
+} clpi_slot;
+
+typedef struct clpi_tile_place {
+    clpi_home home;
+    int       slot;
+    int64_t   stride[CLP_MAX_RANK];   /* elements; 0 for the rows of a tile that keeps one */
+} clpi_tile_place;
+
+/* One way to multiply: the rows of the table in dot.c. */
+typedef struct clpi_dot_unit {
+    const char    *name;
+    clp_dtype      acc;           /* of the accumulators; the operands are packed in it */
+    clp_schedule   realisation;
+    uint32_t       vector_bytes;  /* least native vector that it is meant for */
+    int            rows;          /* of a register tile (simt: of one work-item) */
+    int            vectors;       /* of a register tile, side by side (simt: columns of one work-item) */
+} clpi_dot_unit;
+
+/* A dot, blocked. vector: x is packed row by row (stride a_stride), y into panels of `width * vectors` columns; for each
+ * panel, for each `rows` rows: accumulators in registers over all of k. simt: strips of k of both sides are packed; each
+ * work-item keeps rows x panel accumulators, strided by group_rows and group_columns, and blocks of all of them cover m x n. */
+typedef struct clpi_dot_plan {
+    const clpi_dot_unit *unit;
+    int     width;                /* lanes of a vector; simt: 1 */
+    int     rows;                 /* of a register tile: unit->rows, fewer when the dot has fewer */
+    int     panel;                /* columns of a panel of y; simt: of one work-item's accumulators */
+    int     n_panels;
+    int64_t a_stride;             /* elements from one row of packed x to the next */
+    int64_t strip;                /* simt: how many of k are packed at a time */
+    int     group_rows, group_columns;
+    int     a_slot, b_slot;
+} clpi_dot_plan;
+
+/* The domain of a nest: loops, outermost first, and which of them is vector or dealt out. */
+typedef struct clpi_mapping {
+    int order[CLP_MAX_RANK], n_order;    /* domain dimensions after the outer ones; the reduced (or scanned) last */
+    int n_kept;                   /* how many of them stay in the result: the first of order */
+    int vector_dim, width;        /* vector: -1 and 1 when scalar */
+    bool is_dealt;                /* simt: the kept dimensions are dealt out; each work-item reduces alone */
+    bool is_joint;                /* simt: nothing is kept; the work-items reduce together and all get the result */
+    bool is_single;               /* simt: one work-item stores (lanes in order, or a single element) */
+    bool is_broadcast;            /* simt: one work-item computes a scalar for all: it reads what other groups may write */
+} clpi_mapping;
+
+typedef struct clpi_stage clpi_stage;
+typedef struct clpi_stages { clpi_stage *items; uint32_t n, cap; } clpi_stages;
+
+struct clpi_stage {
+    const clpi_step *step;
+    clpi_mapping     map;         /* NEST */
+    clpi_dot_plan    dot;         /* DOT */
+    clpi_mapping     pack_a, pack_b;
+    bool             sync_before; /* simt: a barrier */
+    bool             sync_inside; /* DOT: between packing and multiplying; loops: at the end of each iteration */
+    int             *edges, n_edges;   /* operands whose blocks may be cut or strided: outside all loops, one branch for when
+                                          all are full and contiguous, one for when some are not; none: no branch */
+    clpi_stages      body, other;
+};
+
+typedef struct clpi_cl_schedule {
+    const clpi_program *program;
+    clpi_limits         limits;
+    clp_schedule        realisation;      /* VECTOR or SIMT */
+    uint64_t            group_size;
+    uint64_t            max_groups;
+    int                 lanes;            /* of 32 bits in a native vector */
+    clpi_tile_place    *tiles;            /* [program->tiles.n] */
+    struct { clpi_slot *items; uint32_t n, cap; } slots;
+    int                 joint_slot;       /* simt: partial results of joint reductions, broadcasts; -1: not needed */
+    uint64_t            workspace_bytes;  /* of one group */
+    clpi_stages         stages;
+    bool                sync_program;     /* simt: a barrier between programs of a sequence, and between sequences */
+    bool                has_print;
+} clpi_cl_schedule;
+
+clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *limits, clp_schedule realisation, clpi_arena *arena,
+                                clpi_cl_schedule **out_schedule);
+
+/* map.c: loops, lanes and work-items of a nest. */
+clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n);
+/* Does the access run along `dim` through neighbouring elements? Refs: provided their last stride is 1. */
+bool clpi_is_contiguous(const clpi_cl_schedule *s, const clpi_access *a, int dim);
+bool clpi_depends_on(const clpi_nest *n, int node, int dim);       /* does the node's value change along the domain dimension? */
+bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim);
+
+/* dot.c: which unit, how blocked. */
+bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *out_plan);
+int  clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d);   /* columns of dest are rounded up to a multiple of this */
+
+/* place.c: homes of tiles and other arrays. */
+int  clpi_slot_add(clpi_cl_schedule *s, clpi_arena *arena, clp_dtype dtype, int64_t n_elems, int first, int last);   /* -1: out of memory */
+bool clpi_place_tiles(clpi_cl_schedule *s, clpi_arena *arena);
+
+/* sync.c: where barriers stand. */
+bool clpi_place_syncs(clpi_cl_schedule *s, clpi_arena *arena);
+
+#endif

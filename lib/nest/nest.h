@@ -1,0 +1,187 @@
+/* nest: one program as steps under loops; the level between tiles and text. Knows no device.
+ *
+ * In: verified IR and its plan. Out: a tree of steps in program order, over tiles. Decides which values are fused away
+ * (computed where they are used, element by element) and which are materialised as tiles; which nests become one; which
+ * share an outer loop, so that a row stays near; which loads may wait for their use (loads are snapshots).
+ * Leaves to the schedule: where tiles live, what is a vector or a work-item, how a dot is blocked.
+ *
+ *     let e = exp(v - max(v, axis = 1)[:, None]);            shared r < 8
+ *     o[...] = e / sum(e, axis = 1)[:, None];                    nest c < 1024:  m <- max x[r, c]
+ *                                                                nest c < 1024:  e[c] = exp(x[r, c] - m), s <- sum e[c]
+ *                                                                nest c < 1024:  o[r, c] = e[c] / s                       */
+#ifndef CLPI_NEST_H
+#define CLPI_NEST_H
+
+#include "plan/plan.h"
+
+/* A value with a place of its own, or a scratch operand. Rank 0: a scalar variable. */
+typedef struct clpi_tile {
+    clp_dtype dtype;
+    int       rank;
+    int64_t   shape[CLP_MAX_RANK];
+    int       operand;            /* scratch: its number; else -1 */
+    uint32_t  value;              /* op that it holds the value of; 0: scratch */
+    bool      is_row;             /* all its uses are in one shared loop, one row at a time: dimension 0 is not stored */
+    bool      is_reshaped;        /* some access sees it in another shape: rows must lie without gaps */
+    bool      is_dead;            /* nothing reads it any more */
+    int       first, last;        /* lifetime: numbers of the steps (clpi_step.number) around its uses; scratch: everything */
+} clpi_tile;
+
+/* One coordinate of an access: mul * domain[dim] + add + value of node. */
+typedef struct clpi_ix {
+    int     dim;                  /* of the domain, or -1 */
+    int64_t mul, add;
+    int     node;                 /* integer node (scalar, or one value per lane), or -1 */
+} clpi_ix;
+
+/* An access to the ref of an operand or to a tile. */
+typedef struct clpi_access {
+    bool     is_tile;
+    int      target;              /* number of the tile, or of the operand (never scratch: that is a tile) */
+    int      rank;
+    clpi_ix  ix[CLP_MAX_RANK];
+    int64_t  size[CLP_MAX_RANK];  /* of the view: the tile's shape or another of as many elements; refs: block, -1 run time */
+    uint32_t checked;             /* set of dimensions whose coordinate may leave the range, whatever the array */
+    int      mask;                /* node or -1; lanes without it touch nothing */
+    int      other;               /* node or -1: what masked lanes load; tiles: what lanes outside give (poison) */
+} clpi_access;
+
+typedef enum clpi_node_kind {
+    CLPI_NODE_EW,                 /* op on args */
+    CLPI_NODE_CAST,               /* args[0] to dtype */
+    CLPI_NODE_BITCAST,
+    CLPI_NODE_CONST,              /* bits */
+    CLPI_NODE_INDEX,              /* ix.mul * domain[ix.dim] + ix.add, as dtype (low bits) */
+    CLPI_NODE_LEAF,               /* op: program_id, num_programs, dim (number in bits), as i32; load: scalar operand (number) */
+    CLPI_NODE_LOAD                /* access */
+} clpi_node_kind;
+
+/* One scalar operation of a nest, for each point of its domain. Nodes stand in order: arguments come before. */
+typedef struct clpi_node {
+    clpi_node_kind kind;
+    clpi_op_kind   op;
+    clp_dtype      dtype;         /* of the value; EW comparisons: bool, and `from` is what was compared */
+    clp_dtype      from;          /* EW: dtype of the operands (where: of the branches); CAST, BITCAST: of args[0] */
+    int            args[3], n_args;
+    uint64_t       bits;
+    clpi_ix        ix;
+    int            access;
+} clpi_node;
+
+typedef enum clpi_out_kind { CLPI_OUT_STORE, CLPI_OUT_REDUCE, CLPI_OUT_SCAN, CLPI_OUT_ATOMIC } clpi_out_kind;
+
+/* What a nest leaves behind. */
+typedef struct clpi_out {
+    clpi_out_kind kind;
+    clpi_op_kind  op;             /* REDUCE, SCAN, ATOMIC */
+    int           access;         /* written; REDUCE: indexed by the dimensions that stay */
+    int           value, value2;  /* nodes; value2: atomic_cas new */
+    uint32_t      reduced;        /* REDUCE: set of domain dimensions; SCAN: the one that runs in order */
+    bool          is_reverse;     /* SCAN */
+    clp_dtype     dtype;          /* of the accumulation (REDUCE, SCAN of 16-bit floats: f32) */
+    int           old;            /* ATOMIC: access that takes the old value, or -1 */
+} clpi_out;
+
+typedef struct clpi_nest {
+    int     rank;
+    int64_t extent[CLP_MAX_RANK];
+    int     n_outer;              /* leading dimensions that loops around it run: a shared one, the batch of a dot */
+    bool    in_order;             /* lanes in row-major order: several may hit one element */
+    struct { clpi_node   *items; uint32_t n, cap; } nodes;
+    struct { clpi_access *items; uint32_t n, cap; } accesses;
+    struct { clpi_out    *items; uint32_t n, cap; } outs;
+} clpi_nest;
+
+/* [batch.., m, k] . [batch.., k, n], each side an expression over its own domain: a nest without outs, the batch outer. */
+typedef struct clpi_dot {
+    clpi_nest *a, *b;
+    int        a_value, b_value;  /* nodes */
+    clp_dtype  a_dtype, b_dtype, acc;
+    int        n_batch;
+    int64_t    m, n, k;
+    int        dest;              /* tile [batch.., m, n] */
+    bool       accumulates;       /* dest += , else dest = */
+} clpi_dot;
+
+typedef enum clpi_step_kind {
+    CLPI_STEP_NEST,
+    CLPI_STEP_DOT,
+    CLPI_STEP_SORT,               /* tile `tile` along `axis`, in place; `tile2` is of the same shape, to merge into */
+    CLPI_STEP_SHARED,             /* for r < extent: body; its nests have it as domain dimension 0 */
+    CLPI_STEP_FOR,                /* `index` from `lo` to `hi` by `step`: body */
+    CLPI_STEP_WHILE,              /* while `condition`: body, which sets it anew */
+    CLPI_STEP_BRANCH,             /* if `condition`: body, else: other */
+    CLPI_STEP_PRINT               /* op; its values are tiles `args` */
+} clpi_step_kind;
+
+typedef struct clpi_step clpi_step;
+typedef struct clpi_steps { clpi_step **items; uint32_t n, cap; } clpi_steps;
+
+struct clpi_step {
+    clpi_step_kind kind;
+    int        number;            /* in program order over the whole tree, from 0 */
+    uint32_t   op;                /* the IR op that this stands for, or the last of several; for captions and prints */
+    clpi_nest *nest;
+    clpi_dot  *dot;
+    int        tile, tile2, axis; /* SORT */
+    int64_t    extent;            /* SHARED */
+    int        index, lo, hi;     /* FOR: rank-0 tiles */
+    int64_t    by;
+    int        condition;         /* WHILE, BRANCH: rank-0 bool tile */
+    int       *args; int n_args;  /* PRINT */
+    clpi_steps body, other;
+};
+
+typedef struct clpi_program {
+    const clpi_ir   *ir;
+    const clpi_plan *plan;
+    clpi_arena      *arena;
+    struct { clpi_tile *items; uint32_t n, cap; } tiles;
+    int             *scratch_tile;    /* [n_operands] -1 or its tile */
+    clpi_steps       steps;           /* one program; the loops over the arbitrary axes are around it */
+    int              n_steps;         /* steps numbered */
+} clpi_program;
+
+clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_program **out_program);
+void       clpi_nest_print(const clpi_program *program, clpi_str *s);      /* `clpallas emit --nest` */
+
+/* ---- Inside lib/nest ---- */
+
+/* May the second of two accesses of one program, each a load, store or atomic op, touch what the first does? */
+typedef enum clpi_depend { CLPI_APART, CLPI_SAME_POINT, CLPI_OVERLAP } clpi_depend;
+clpi_depend clpi_depend_ops(const clpi_ir *ir, const clpi_plan *plan, const clpi_op *a, const clpi_op *b);
+/* The same for two accesses of nests, SAME_POINT meaning equal coordinates at equal points of equal domains. */
+clpi_depend clpi_depend_accesses(const clpi_program *p, const clpi_nest *na, const clpi_access *a, const clpi_nest *nb, const clpi_access *b);
+/* Do two accesses of one thing have a coordinate that is domain dimension 0 in both, at the same place? */
+bool clpi_row_aligned(const clpi_access *a, const clpi_access *b);
+
+/* analyse.c: for each op, is it materialised, and which store takes it in (dots). */
+typedef struct clpi_choice {
+    bool     is_tile;             /* has a tile of its own */
+    uint32_t into;                /* dot: the store that it accumulates into; 0: none */
+    uint32_t last;                /* position of its last evaluation */
+} clpi_choice;
+bool clpi_is_unit_reshape(const clpi_type *from, const clpi_type *to);   /* moves no element */
+bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_choice **out_choices);
+
+/* expr.c: an op's value at a point of a nest's domain, as nodes. */
+typedef struct clpi_lower {
+    clpi_program      *p;
+    const clpi_choice *choice;
+    int               *tile_of;   /* [n_ops] */
+    bool               failed;    /* out of memory */
+    struct { struct clpi_seen *items; uint32_t n, cap; } seen;   /* of the nest being made: values already there */
+} clpi_lower;
+typedef struct clpi_seen { uint32_t value; int node, rank; clpi_ix ix[CLP_MAX_RANK]; } clpi_seen;
+int  clpi_node_of(clpi_lower *l, clpi_nest *n, clp_val v, const clpi_ix *ix);
+int  clpi_node_add(clpi_lower *l, clpi_nest *n, clpi_node node);
+int  clpi_access_add(clpi_lower *l, clpi_nest *n, clpi_access access);
+int  clpi_access_tile(clpi_lower *l, clpi_nest *n, int tile, const clpi_ix *ix);
+int  clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix);    /* of a load, store or atomic */
+int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
+
+/* fuse.c: merges nests, groups them under shared loops, drops dead tiles. */
+void clpi_fuse(clpi_program *p, clpi_steps *steps);
+void clpi_number_steps(clpi_program *p);      /* numbers and lifetimes */
+
+#endif
