@@ -1,0 +1,374 @@
+/* diff: the same kernel on the interpreter and elsewhere, from the same made-up arrays.
+ * In: the rows below, each a command line and the bound that floats may differ by; a device, a schedule and an order. Out: a line
+ * for each row that fails or cannot run, with the reason, and a count; exit status 1 if one failed, 77 without the device.
+ * Every row runs with its arrays laid out in three ways: plain, with gaps between elements, and backwards. Whatever memory does
+ * not belong to an array's elements must be as it was.
+ *
+ * usage: diff FOLDER DEVICE SCHEDULE ORDER [row...]                                                                     */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "run/run.h"
+#include "support/support.h"
+#include "tool.h"
+
+enum { NO_DEVICE = 77, MAX_WORDS = 64 };
+
+typedef struct row { const char *words; double bound; } row;
+
+/* Integers and movement have no bound; what functions and sums may differ by is written here. */
+static const row rows[] = {
+    { "chain -i x=randn:1 -i y=randn:1,1", 0 },
+    { "chain -i x=randn:31 -i y=randn:31,1", 0 },
+    { "chain -i x=randn:32 -i y=randn:32,1", 0 },
+    { "chain -i x=randn:1000 -i y=randn:1000,1", 0 },
+    { "chain -p b=1 -i x=randn:9 -i y=randn:9,1", 0 },
+    { "chain -p b=77 -i x=randn:300 -i y=randn:300,1", 0 },
+    { "chain -i x=randn:0 -i y=randn:0,1", 0 },
+    { "chain -p T=f64 -i x=randn:99 -i y=randn:99,1", 0 },
+    { "chain -p T=f16 -i x=randn:99 -i y=randn:99,1", 0 },
+    { "chain -p T=bf16 -i x=randn:99 -i y=randn:99,1", 0 },
+    { "chain -p T=i8 -i x=rand:99 -i y=rand:99,1", 0 },
+    { "chain -p T=i64 -i x=rand:99 -i y=rand:99,1", 0 },
+    { "integers -i x=rand:100 -i y=rand:100,1", 0 },
+    { "integers -p T=u32 -i x=rand:100 -i y=rand:100,1", 0 },
+    { "integers -p T=i8,b=5 -i x=rand:1000 -i y=rand:1000,1", 0 },
+    { "integers -p T=u8 -i x=rand:1000 -i y=rand:1000,1", 0 },
+    { "integers -p T=i16 -i x=rand:100 -i y=rand:100,1", 0 },
+    { "integers -p T=u16 -i x=rand:100 -i y=rand:100,1", 0 },
+    { "integers -p T=i64 -i x=rand:100 -i y=rand:100,1", 0 },
+    { "integers -p T=u64 -i x=rand:100 -i y=rand:100,1", 0 },
+    { "integers -i x=randn:100 -i y=randn:100,1", 0 },
+    { "casts -i x=randn:50", 0 },
+    { "casts -p T=i32 -i x=rand:50", 0 },
+    { "casts -p T=u8 -i x=rand:50", 0 },
+    { "casts -p T=bf16 -i x=randn:50", 0 },
+    { "casts -p T=f16,b=7 -i x=randn:50", 0 },
+    { "casts -p T=i64 -i x=rand:50", 0 },
+    { "casts -p T=f64 -i x=randn:50", 0 },
+    { "functions -i x=randn:500", 0 },
+    { "functions -p T=f16 -i x=randn:500", 0 },
+    { "functions -p T=bf16,b=48 -i x=randn:500", 0 },
+    { "functions -p T=f64 -i x=randn:100", 1e-13 },
+    { "reductions -i x=randn:10x5x12", 0 },
+    { "reductions -i x=randn:3x4x11", 0 },
+    { "reductions -p T=i8 -i x=rand:7x5x9", 0 },
+    { "reductions -p T=f16 -i x=randn:7x5x9", 0 },
+    { "sums -i x=randn:11x100", 1e-5 },
+    { "sums -p b=1,c=16 -i x=randn:5x333", 1e-5 },
+    { "scans -i x=randn:9x20", 0 },
+    { "scans -i x=randn:4x13", 0 },
+    { "movement -i x=randn:13x27", 0 },
+    { "movement -p T=u8 -i x=rand:6x10", 0 },
+    { "movement -p T=i64,b=4,c=3 -i x=rand:9x8", 0 },
+    { "dots -i x=randn:4x8x20 -i y=randn:4x20x12,1", 1e-5 },
+    { "dots -i x=randn:3x5x17 -i y=randn:3x17x9,1", 1e-5 },
+    { "dots -p T=bf16 -i x=randn:3x5x17 -i y=randn:3x17x9,1", 1e-5 },
+    { "dots -p T=f16,m=33,n=40,k=35 -i x=randn:2x33x35 -i y=randn:2x35x40,1", 1e-5 },
+    { "integer_dot -i x=rand:33x70 -i y=rand:70x20,1", 0 },
+    { "integer_dot -p T=u8 -i x=rand:33x70 -i y=rand:70x20,1", 0 },
+    { "integer_dot -p T=i16 -i x=rand:33x70 -i y=rand:70x20,1", 0 },
+    { "indices -i x=randn:50 -i p=rand:50 -i t=randn:23 -i o=zeros:23", 0 },
+    { "counting -i x=randn:200 -i h=zeros:5 -i m=zeros:5 -i f=zeros:5", 1e-6 },
+    { "loops -i x=iota:23 -i n=rand:23", 0 },
+    { "many_axes -i x=rand:3x5x2x3x7", 0 },
+    { "order_matters -i x=randn:5x20 -i a=ones:20", 0 },
+    { "windows -i x=randn:57", 0 },
+    { "windows -i x=randn:3", 0 },
+    { "windows -p b=1 -i x=randn:9", 0 },
+    { "tables -i t=rand:6 -i n=iota:6 -i x=randn:18x7", 1e-6 },
+    { "slices -i x=rand:6x9", 0 },
+    { "halves -i x=randn:100 -i y=randn:100,1", 0 },
+    { "halves -p T=bf16 -i x=randn:100 -i y=randn:100,1", 0 },
+    { "nibbles -i x=rand:57 -i y=rand:57,1", 0 },
+    { "nibbles -p T=u4,W=u8,b=3 -i x=rand:58 -i y=rand:58,1", 0 },
+    { "logic -i p=rand:50 -i q=rand:50,1 -i x=randn:50 --dim G=5", 0 },
+    { "/matmul -p bm=32,bn=48,bk=16 -i x=randn:70x33 -i y=randn:33x50,1", 1e-5 },
+    { "/matmul -i x=randn:200x300 -i y=randn:300x150,1", 1e-5 },
+    { "/matmul -p T=bf16,act=relu -i x=randn:100x90 -i y=randn:90x80,1", 1e-2 },
+    { "/matmul -p T=f16,has_bias=true,act=gelu,bm=64,bn=32 -i x=randn:100x90 -i y=randn:90x80,1 -i bias=randn:80,2", 2e-3 },
+    { "/matmul -i x=randn:5x0 -i y=randn:0x7", 0 },
+    { "/matmul -i x=randn:1x1 -i y=randn:1x1,1", 1e-5 },
+    { "/matmul -p bm=17,bn=19,bk=23 -i x=randn:40x50 -i y=randn:50x41,1", 1e-5 },
+    { "/matmul_nt -p bm=32,bn=32,bk=32 -i x=randn:70x33 -i y=randn:50x33,1", 1e-5 },
+    { "/matmul_tn -p bm=32,bn=32,bk=32 -i x=randn:33x70 -i y=randn:33x50,1", 1e-5 },
+    { "/matmul_i8 -p bm=32,bn=32,bk=32 -i x=rand:70x33 -i y=rand:33x50,1 -i row=randn:70 -i column=randn:50", 1e-6 },
+    { "/attention -s scale=0.3 -p d=16,bq=8,bk=12 -i q=randn:2x21x16 -i k=randn:2x30x16,1 -i v=randn:2x30x16,2", 1e-5 },
+    { "/attention -s scale=0.3 -p d=16,causal=true,T=bf16 -i q=randn:2x70x16 -i k=randn:2x70x16,1 -i v=randn:2x70x16,2", 2e-2 },
+    { "/softmax -p bn=128 -i x=randn:19x100", 1e-6 },
+    { "/softmax -p T=f16,bn=128 -i x=randn:19x100", 2e-3 },
+    { "/logsumexp -p bn=64 -i x=randn:19x200", 1e-6 },
+    { "/layer_norm -p bn=128 -s eps=1e-5 -i x=randn:19x100 -i w=randn:100,1 -i b=randn:100,2", 1e-5 },
+    { "/rms_norm -p T=bf16,bn=128 -s eps=1e-5 -i x=randn:19x100 -i w=randn:100,1", 2e-2 },
+    { "/map -p act=silu -i x=randn:3000", 1e-6 },
+    { "/add -p T=f64 -i x=randn:3000 -i y=randn:3000,1", 0 },
+    { "/axpy -s a=0.7 -i x=randn:3000 -i y=randn:3000,1", 0 },
+    { "/transpose -i x=randn:50x70", 0 },
+    { "/row_sum -i x=randn:20x1200", 1e-5 },
+    { "/row_max -i x=randn:20x1200", 0 },
+    { "/row_cumsum -p bn=64 -i x=randn:10x300", 1e-5 },
+    { "/gather_rows -i idx=zeros:7 -i x=randn:5x200", 0 },
+    { "/scatter_rows -i idx=iota:7 -i x=randn:7x200 -i o=zeros:9x200", 0 },
+    { "/histogram -i x=randn:1000 -i h=zeros:4", 0 },
+    { "/blur3 -i x=randn:1000", 0 },
+    { "/jacobi -i x=randn:50x100", 0 },
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+typedef struct setting {
+    const char  *folder, *device;
+    clp_schedule schedule;
+    clp_order    order;
+    int          n_passed, n_failed, n_skipped;
+} setting;
+
+/* ---- Layouts ---- */
+
+typedef enum layout { PLAIN, GAPS, BACKWARDS, N_LAYOUTS } layout;
+static const char *const layout_names[] = { "plain", "gaps", "backwards" };
+
+typedef struct placed {
+    guarded   memory;
+    int64_t   strides[CLP_MAX_RANK];
+    clp_array array;
+    unsigned char *before;        /* the memory's bytes before the run */
+} placed;
+
+static size_t elem_bytes(const clp_array *a)
+{
+    return (size_t)clp_dtype_bits(a->dtype) / 8;
+}
+
+static int64_t place_of(const clp_array *a, int64_t i)
+{
+    int64_t at = a->offset;
+    for (int d = a->rank - 1; d >= 0; d--) {
+        at += i % a->shape[d] * a->strides[d];
+        i /= a->shape[d];
+    }
+    return at;
+}
+
+/* Lays a contiguous array out anew between guards. Packed dtypes and scalars have the plain layout only. */
+static void lay_out(placed *p, const clp_array *from, layout l, bool is_scalar)
+{
+    p->array = *from;
+    if (l == PLAIN || is_scalar || clpi_is_packed(from->dtype)) {
+        p->memory = guarded_new(array_bytes(from));
+        memcpy(p->memory.data, from->data, array_bytes(from));
+        p->array.data = p->memory.data;
+    } else {
+        int64_t extent = l == GAPS ? 2 : 1;
+        for (int d = from->rank - 1; d >= 0; d--) {
+            p->strides[d] = extent;
+            extent = extent * from->shape[d] + (l == GAPS ? 3 : 0);
+        }
+        p->memory = guarded_new((size_t)(extent + 5) * elem_bytes(from));
+        p->array.data = p->memory.data;
+        p->array.offset = 5;
+        if (l == BACKWARDS)
+            for (int d = 0; d < from->rank; d++) {
+                p->array.offset += from->shape[d] > 0 ? p->strides[d] * (from->shape[d] - 1) : 0;
+                p->strides[d] = -p->strides[d];
+            }
+        p->array.strides = p->strides;
+        for (int64_t i = 0, n = array_elems(from); i < n; i++)
+            memcpy((char *)p->array.data + (size_t)place_of(&p->array, i) * elem_bytes(from), (const char *)from->data +
+                   (size_t)i * elem_bytes(from), elem_bytes(from));
+    }
+    p->before = malloc(p->memory.n_bytes + 1);
+    if (!p->before)
+        abort();
+    memcpy(p->before, p->memory.data, p->memory.n_bytes);
+}
+
+/* Bytes that belong to no element, and everything of what is only read, are as they were. */
+static bool rest_is_untouched(placed *p, bool is_written)
+{
+    if (!guarded_is_whole(&p->memory))
+        return false;
+    if (is_written && p->array.strides)
+        for (int64_t i = 0, n = array_elems(&p->array); i < n; i++) {
+            const size_t at = (size_t)place_of(&p->array, i) * elem_bytes(&p->array);
+            memcpy(p->before + at, (const char *)p->memory.data + at, elem_bytes(&p->array));
+        }
+    return (is_written && !p->array.strides) || !memcmp(p->before, p->memory.data, p->memory.n_bytes);
+}
+
+/* ---- A row ---- */
+
+static bool is_written(const job *j, int i)
+{
+    const clp_role role = clp_kernel_operand(j->kernel, i).role;
+    return role == CLP_OUT || role == CLP_INOUT;
+}
+
+static bool compare(const char *words, const char *name, layout l, const clp_array *got, const clp_array *want, double bound)
+{
+    int64_t n_wrong = 0, first = -1;
+    const int64_t n = array_elems(want);
+    for (int64_t i = 0; i < n; i++) {
+        if (array_bits(got, i) == array_bits(want, i))
+            continue;
+        const bool is_wide = !clpi_is_float(got->dtype) && clp_dtype_bits(got->dtype) == 64;
+        if (is_wide || !near(array_number(got, i), array_number(want, i), clpi_is_float(got->dtype) ? bound : 0))
+            first = n_wrong++ ? first : i;
+    }
+    if (n_wrong)
+        fprintf(stderr, "%s: %s (%s): %" PRId64 " of %" PRId64 " elements differ; element %" PRId64 ": interpreter %.9g, here %.9g\n",
+                words, name, layout_names[l], n_wrong, n, first, array_number(want, first), array_number(got, first));
+    return n_wrong == 0;
+}
+
+/* Runs job's kernel from the arrays that reference started from (start), and compares with what it ended with. */
+static bool run_layout(const setting *s, const row *r, const job *j, const clp_array *start, const job *reference, layout l)
+{
+    bool ok = true;
+    placed *at = calloc((size_t)j->n + 1, sizeof *at);
+    clp_array *args = calloc((size_t)j->n + 1, sizeof *args);
+    if (!at || !args)
+        abort();
+    for (int i = 0; i < j->n; i++) {
+        lay_out(&at[i], &start[i], l, clp_kernel_operand(j->kernel, i).role == CLP_SCALAR);
+        args[i] = at[i].array;
+    }
+    clp_run_opts opts;
+    job_run_opts(j, &opts);
+    opts.order = s->order;
+    opts.seed = 5;
+    const clp_status st = clp_run(j->kernel, args, j->n, &opts);
+    if (st) {
+        fprintf(stderr, "%s (%s): %s: %s\n", r->words, layout_names[l], clp_status_name(st), clp_last_error(j->ctx));
+        ok = false;
+    }
+    for (int i = 0; i < j->n; i++) {
+        const char *name = clp_kernel_operand(j->kernel, i).name;
+        if (!rest_is_untouched(&at[i], is_written(j, i))) {
+            fprintf(stderr, "%s: %s (%s): memory that is not the array's was written\n", r->words, name, layout_names[l]);
+            ok = false;
+        }
+        if (!st && is_written(j, i))
+            ok = compare(r->words, name, l, &args[i], &reference->args[i], r->bound) && ok;
+        guarded_free(&at[i].memory);
+        free(at[i].before);
+    }
+    free(at);
+    free(args);
+    return ok;
+}
+
+static int run_reference(job *j, const options *o, tool_array *start)
+{
+    int status = job_open(j, o, "interp");
+    if (!status)
+        status = job_arrays(j, false);
+    for (int i = 0; !status && i < j->n; i++)
+        status = array_copy(&start[i], &j->args[i]) ? DONE : fail("out of memory");
+    clp_run_opts opts;
+    job_run_opts(j, &opts);
+    if (!status && clp_run(j->kernel, j->args, j->n, &opts))
+        status = fail_library(j->ctx);
+    return status;
+}
+
+/* 0 failed, 1 passed, 2 cannot run here. */
+static int run_parsed(const setting *s, const row *r, options *o)
+{
+    enum { MAX_OPERANDS = 32 };
+    job reference, j = { 0 };
+    tool_array start[MAX_OPERANDS] = { 0 };
+    clp_array args[MAX_OPERANDS] = { 0 };
+    int result = 0;
+    if (run_reference(&reference, o, start))
+        goto done;
+    o->schedule = s->schedule;
+    const clp_context_opts opts = { .device = s->device, .schedule = s->schedule };
+    if (clp_context_new(&opts, &j.ctx))
+        goto done;
+    j.o = o;
+    const clp_status st = r->words[0] == '/' ? clp_kernel_standard(j.ctx, o->file, o->params, &j.kernel)
+                                             : clp_kernel_from_file(j.ctx, o->file, o->kernel, o->params, &j.kernel);
+    if (st) {
+        printf("%s: %s: %s\n", st == CLP_ERR_UNSUPPORTED ? "skipped" : "failed", r->words, clp_last_error(j.ctx));
+        result = st == CLP_ERR_UNSUPPORTED ? 2 : 0;
+        goto done;
+    }
+    j.n = reference.n;
+    for (int i = 0; i < j.n; i++)
+        args[i] = start[i].array;
+    result = 1;
+    for (int l = 0; l < N_LAYOUTS; l++)
+        if (!run_layout(s, r, &j, args, &reference, (layout)l))
+            result = 0;
+done:
+    clp_kernel_free(j.kernel);
+    clp_context_free(j.ctx);
+    for (int i = 0; i < reference.n && i < MAX_OPERANDS; i++)
+        array_done(&start[i]);
+    job_done(&reference);
+    return result;
+}
+
+/* "chain -i x=..." is a kernel of kernels.plk, "/matmul ..." a standard one. */
+static void run_row(setting *s, const row *r)
+{
+    char text[1024], file[1024];
+    char *words[MAX_WORDS];
+    int n = 0;
+    snprintf(text, sizeof text, "%s", r->words);
+    for (char *w = strtok(text, " "); w && n < MAX_WORDS; w = strtok(NULL, " "))
+        words[n++] = w;
+    const bool is_standard = words[0][0] == '/';
+    snprintf(file, sizeof file, is_standard ? "%s%s" : "%s/kernels.plk:%s", is_standard ? "" : s->folder,
+             words[0] + (is_standard ? 1 : 0));
+    words[0] = file;
+    options o;
+    int result = 0;
+    if (!options_parse(&o, TAKES_KERNEL | TAKES_ARRAYS | TAKES_RUN, "diff", n, words))
+        result = run_parsed(s, r, &o);
+    options_done(&o);
+    s->n_failed += result == 0;
+    s->n_passed += result == 1;
+    s->n_skipped += result == 2;
+    if (!result)
+        fprintf(stderr, "failed: %s\n", r->words);
+}
+
+static bool is_wanted(int argc, char **argv, const row *r)
+{
+    for (int k = 5; k < argc; k++)
+        if (!strncmp(r->words, argv[k], strlen(argv[k])))
+            return true;
+    return argc == 5;
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const schedules[] = { "auto", "vector", "simt" };
+    static const char *const orders[] = { "forward", "reverse", "shuffle" };
+    if (argc < 5)
+        return fail_usage("usage: diff FOLDER DEVICE auto|vector|simt forward|reverse|shuffle [row...]");
+    setting s = { .folder = argv[1], .device = argv[2] };
+    for (int i = 0; i < 3; i++) {
+        if (!strcmp(argv[3], schedules[i]))
+            s.schedule = (clp_schedule)i;
+        if (!strcmp(argv[4], orders[i]))
+            s.order = (clp_order)i;
+    }
+    clp_context *ctx;
+    const clp_context_opts opts = { .device = s.device };
+    if (clp_context_new(&opts, &ctx)) {
+        printf("%s\n", clp_last_error(NULL));
+        const char *required = getenv("CLP_REQUIRE_CL");
+        return required && *required == '1' ? FAILED : NO_DEVICE;
+    }
+    for (int i = 0; i < N_ROWS; i++)
+        if (is_wanted(argc, argv, &rows[i]))
+            run_row(&s, &rows[i]);
+    printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(ctx), argv[3], argv[4], s.n_passed, s.n_failed,
+           s.n_skipped);
+    clp_context_free(ctx);
+    return s.n_failed || s.n_passed == 0 ? FAILED : DONE;
+}
