@@ -7,28 +7,39 @@
 
 enum { MAX_DEPTH = 60, MAX_BYTES = 400 };
 
-/* How tightly an operator binds, as the grammar has it; 0: not an operator of two operands. */
-static int precedence(clpi_op_kind kind)
+/* How tightly an operator binds, as the grammar has it; 0: not an operator of two operands. On bool, & and | are logic. */
+static int precedence(clpi_op_kind kind, bool is_bool)
 {
     switch (kind) {
+    case CLP_OP_or: return is_bool ? 1 : 4;
+    case CLP_OP_and: return is_bool ? 2 : 6;
     case CLP_OP_eq:
     case CLP_OP_ne:
     case CLP_OP_lt:
     case CLP_OP_le:
     case CLP_OP_gt:
-    case CLP_OP_ge: return 1;
-    case CLP_OP_or: return 2;
-    case CLP_OP_xor: return 3;
-    case CLP_OP_and: return 4;
+    case CLP_OP_ge: return 3;
+    case CLP_OP_xor: return 5;
     case CLP_OP_shl:
-    case CLP_OP_shr: return 5;
+    case CLP_OP_shr: return 7;
     case CLP_OP_add:
-    case CLP_OP_sub: return 6;
+    case CLP_OP_sub: return 8;
     case CLP_OP_mul:
     case CLP_OP_divide:
-    case CLP_OP_mod: return 7;
+    case CLP_OP_mod: return 9;
     default: return 0;
     }
+}
+
+enum { COMPARISON = 3, UNARY = 10 };
+
+static const char *operator_of(clpi_op_kind kind, bool is_bool)
+{
+    if (is_bool && kind == CLP_OP_or)
+        return "||";
+    if (is_bool && kind == CLP_OP_and)
+        return "&&";
+    return is_bool && kind == CLP_OP_not ? "!" : clpi_ops[kind].text;
 }
 
 typedef struct printer { const clpi_ir *ir; clpi_str *s; size_t start; } printer;
@@ -65,41 +76,65 @@ static void call(const printer *p, const clpi_op *op, int depth)
     clpi_str_puts(p->s, ")");
 }
 
+/* cdiv(a, b), which is made of -(-a / b). */
+static bool is_cdiv(const clpi_ir *ir, const clpi_op *op, clp_val *out_args)
+{
+    if (op->kind != CLP_OP_neg)
+        return false;
+    const clpi_op *quotient = clpi_op_at(ir, clpi_args(ir, op)[0]);
+    if (quotient->kind != CLP_OP_divide)
+        return false;
+    const clpi_op *dividend = clpi_op_at(ir, clpi_args(ir, quotient)[0]);
+    if (dividend->kind != CLP_OP_neg)
+        return false;
+    out_args[0] = clpi_args(ir, dividend)[0];
+    out_args[1] = clpi_args(ir, quotient)[1];
+    return true;
+}
+
+static void leaf(const printer *p, const clpi_op *op, int depth)
+{
+    switch (op->kind) {
+    case CLP_OP_const: constant(p, op); break;
+    case CLP_OP_dim: clpi_str_puts(p->s, p->ir->dims[op->attr]); break;
+    case CLP_OP_program_id: clpi_str_puts(p->s, p->ir->axes[op->attr].name); break;
+    case CLP_OP_num_programs: clpi_str_add(p->s, "num_programs(%s)", p->ir->axes[op->attr].name); break;
+    default:
+        clpi_str_puts(p->s, p->ir->operands[op->operand].name);
+        if (op->n_args == 0)
+            break;
+        clpi_str_puts(p->s, "[");
+        list(p, clpi_args(p->ir, op), op->n_args, depth + 1);
+        clpi_str_puts(p->s, "]");
+    }
+}
+
 static void expr(const printer *p, clp_val v, int outer, int depth)
 {
     const clpi_op *op = clpi_op_at(p->ir, v);
     const clp_val *args = clpi_args(p->ir, op);
-    int own = precedence(op->kind);
+    bool is_bool = p->ir->types.items[op->type].dtype == CLP_BOOL;
+    int own = precedence(op->kind, is_bool);
+    clp_val cdiv[2];
     if (depth > MAX_DEPTH || p->s->n - p->start > MAX_BYTES) {
         clpi_str_puts(p->s, "...");
-        return;
-    }
-    switch (op->kind) {
-    case CLP_OP_const: constant(p, op); return;
-    case CLP_OP_dim: clpi_str_puts(p->s, p->ir->dims[op->attr]); return;
-    case CLP_OP_program_id: clpi_str_puts(p->s, p->ir->axes[op->attr].name); return;
-    case CLP_OP_num_programs: clpi_str_add(p->s, "num_programs(%s)", p->ir->axes[op->attr].name); return;
-    case CLP_OP_load:
-        clpi_str_puts(p->s, p->ir->operands[op->operand].name);
-        if (op->n_args > 0) {
-            clpi_str_puts(p->s, "[");
-            list(p, args, op->n_args, depth + 1);
-            clpi_str_puts(p->s, "]");
-        }
-        return;
-    default: break;
-    }
-    if (own == 0 && clpi_ops[op->kind].text[0] && op->n_args == 1) {
-        clpi_str_puts(p->s, clpi_ops[op->kind].text);
-        expr(p, args[0], 8, depth + 1);
-    } else if (own == 0) {
-        call(p, op, depth + 1);
-    } else {
+    } else if ((clpi_ops[op->kind].flags & CLP_LEAF) || op->kind == CLP_OP_load) {
+        leaf(p, op, depth);
+    } else if (is_cdiv(p->ir, op, cdiv)) {
+        clpi_str_puts(p->s, "cdiv(");
+        list(p, cdiv, 2, depth + 1);
+        clpi_str_puts(p->s, ")");
+    } else if (own > 0) {
         clpi_str_puts(p->s, own < outer ? "(" : "");
-        expr(p, args[0], own + (own == 1), depth + 1);
-        clpi_str_add(p->s, " %s ", clpi_ops[op->kind].text);
+        expr(p, args[0], own == COMPARISON ? own + 1 : own, depth + 1);
+        clpi_str_add(p->s, " %s ", operator_of(op->kind, is_bool));
         expr(p, args[1], own + 1, depth + 1);
         clpi_str_puts(p->s, own < outer ? ")" : "");
+    } else if (clpi_ops[op->kind].text[0] && op->n_args == 1) {
+        clpi_str_puts(p->s, operator_of(op->kind, is_bool));
+        expr(p, args[0], UNARY, depth + 1);
+    } else {
+        call(p, op, depth + 1);
     }
 }
 

@@ -176,12 +176,12 @@ Test(plan, prints_a_page)
     clpi_plan_print(p.plan, &s);
     cr_assert_not(s.failed);
     const char *parts[] = {
-        "plan of k\n", " parallel\n", "    k = K * 2 arbitrary\n", "    sequence (i) of steps (k)\n",
+        "plan of k\n", "    i = cdiv(M, 8) parallel\n", "    k = 2 * K arbitrary\n", "    sequence (i) of steps (k)\n",
         "    M from x, dimension 0 = M\n", "    K from x, dimension 1 = 2 * K\n",
         "    in x: f32[M, 2 * K] block [8, _] at (i, k), per program\n", "    prefetch t: i32[G]\n", "    scalar n: i32\n",
         "    out z: f32[M] block [element(8, pad = 1)] at (8 * t[i] - (n - 1)), from prefetched data, written\n",
         "    in v: f32[G], shares storage with w, written\n", "    scratch acc: f32[8], written\n",
-        "requires\n    K % 4 == 0 | n < 3\n",
+        "requires\n    K % 4 == 0 || n < 3\n",
     };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         cr_expect(strstr(s.text, parts[i]), "expected \"%s\" in\n%s", parts[i], s.text);
