@@ -194,7 +194,7 @@ Test(bind, evaluates_maps_as_the_op_table_says)
     planned p;
     arrays a;
     clpi_bound *b;
-    planned_ok(&p, "kernel k(in x: f32[M] block [_] at (max(0, (i - 5) / 2 + 3) + i % 3 + (7 / 0 + 1) + min(i, 2)),\n"
+    planned_ok(&p, "kernel k(in x: f32[M] block [_] at (max(0, (i - 5) / 2 + 3) + i % 3 + (7 / max(0, i - 100) + 1) + min(i, 2)),\n"
                    "    out o: f32[G] block [1] at (i)) grid (i = G) { o[...] = x[...]; }");
     arrays_make(&a, "f32[64] f32[9]");
     cr_assert_eq(arrays_bind(&p, &a, &b), CLP_OK, "%s", clpi_error_text(&p.env));

@@ -1,5 +1,6 @@
 /* Contexts, kernels and launches over a backend of this file, which shares no memory with the host and counts what is
  * asked of it; and, where a result is wanted, over the interpreter.                                                     */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "run/run.h"

@@ -1,5 +1,6 @@
 /* One context and one kernel used by several threads at once: results and messages stay each thread's own.             */
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "support/support.h"
