@@ -55,8 +55,6 @@ int job_open(job *j, const options *o, const char *device)
     const clp_context_opts opts = { .device = device, .schedule = o->schedule, .print = print_line };
     if (clp_context_new(&opts, &j->ctx))
         return fail_library(NULL);
-    if (!strcmp(device, "auto") && !strcmp(j->ctx->backend->name, "interp") && !o->quiet)
-        fprintf(stderr, "clpallas: no OpenCL device can be used here: running on the interpreter\n");
     const double start = seconds_now();
     if (load_kernel(j))
         return fail_library(j->ctx);

@@ -324,6 +324,8 @@ int command_run(const options *o)
 {
     job j;
     int status = job_open(&j, o, o->on);
+    if (!status && !strcmp(o->on, "auto") && !strcmp(j.ctx->backend->name, "interp") && !o->quiet)
+        fprintf(stderr, "clpallas: no OpenCL device can be used here: running on the interpreter\n");
     if (!status)
         status = job_arrays(&j, false);
     if (!status)

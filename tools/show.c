@@ -238,7 +238,7 @@ static void print_table(table *t)
                 range_text(text, sizeof text, &x->block[t->column_dim], t->columns.start[c]);
             else
                 cell_text(t, text, sizeof text, r, c);
-            printf("  %-*s", width, text);
+            printf("  %-*s", c + 1 < t->columns.n ? width : 0, text);
             if (t->columns.n > MAX_CELLS && c == EDGE_CELLS - 1)
                 printf("  ...");
         }

@@ -53,13 +53,13 @@ expect 0 "[ 0  2  4  6  8 10]" -- run two.plk:double $on -i x=iota:6
 expect 0 "[0 2 4]" -- run two.plk:double $on -p b=1 -i x=iota:3 -o o
 expect 0 "[0 2 4]" -- run two.plk:double $on --order reverse -p b=1 -i x=iota:3
 expect 0 "[[ 0  0  1]" -- run two.plk:number $on --dim M=3,N=3
-expect 0 "[0. 0.5" -- run two.plk:scaled $on -s s=0.5 -i x=iota:9
+expect 0 "[0.  0.5" -- run two.plk:scaled $on -s s=0.5 -i x=iota:9
 expect 0 "program 2" -- run two.plk:talk $on --dim N=3 --quiet
 expect 0 "" -- run two.plk:double $on -i x=iota:6 -o o=o.npy
 expect 0 "[ 0  4  8 12 16 20]" -- run two.plk:double $on -i x=o.npy
 expect 1 "expected rank 2" -- run two.plk:pick $on -i x=o.npy -i idx=zeros:1
 expect 1 "expected f32, got i32" -- run two.plk:scaled $on -s s=1 -i x=o.npy
-expect 1 "no such file or directory" -- run two.plk:double $on -i x=none.npy
+expect 1 "No such file or directory" -- run two.plk:double $on -i x=none.npy
 expect 1 "there is no array y" -- run two.plk:double $on -i y=iota:3
 expect 1 "there is no output x" -- run two.plk:double $on -i x=iota:3 -o x
 expect 1 "expected an array: -i x=x.npy" -- run two.plk:double $on
