@@ -69,7 +69,14 @@ static bool stage_ir(clpi_env *env, clpi_arena *arena, const golden *g, clpi_str
 
 /* ---- error ---- */
 
-/* Of the caret form, the lines that say what is wrong; the source line and the caret follow from the place. */
+/* "5:14: error: ...", perhaps behind the name of a source: the source line and a caret follow. */
+static bool has_caret(const char *line, size_t n)
+{
+    const char *found = strstr(line, ": error: ");
+    return found && found > line && (size_t)(found - line) < n && isdigit((unsigned char)found[-1]);
+}
+
+/* Of the caret form, the lines that say what is wrong; what follows them is known from the place. */
 static void put_messages(clpi_str *out, const char *text)
 {
     int skip = 0;
@@ -81,7 +88,7 @@ static void put_messages(clpi_str *out, const char *text)
         } else {
             clpi_str_put(out, text, n);
             clpi_str_puts(out, "\n");
-            skip = isdigit((unsigned char)*text) ? 2 : 0;
+            skip = has_caret(text, n) ? 2 : 0;
         }
         text += end ? n + 1 : n;
     }
