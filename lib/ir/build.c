@@ -6,6 +6,17 @@
 
 #include "ir/make.h"
 
+/* Hands a finished text to the front end and lets go of it. A text that could not be written is no mistake of the kernel:
+ * that memory ran out has been recorded, and stays known through the arena.                                            */
+static void say(clpi_build *b, clpi_pos pos, clpi_str *s)
+{
+    if (s->failed)
+        b->ir->arena->failed = true;
+    else
+        b->report(b->report_user, pos.line ? pos : b->pos, s->text);
+    clpi_str_done(s);
+}
+
 void clpi_report_at(clpi_build *b, clpi_pos pos, const char *format, ...)
 {
     clpi_str s;
@@ -14,8 +25,7 @@ void clpi_report_at(clpi_build *b, clpi_pos pos, const char *format, ...)
     va_start(args, format);
     clpi_str_add_v(&s, format, args);
     va_end(args);
-    b->report(b->report_user, pos.line ? pos : b->pos, s.text);
-    clpi_str_done(&s);
+    say(b, pos, &s);
 }
 
 void clpi_build_report(clpi_build *b, const char *format, ...)
@@ -26,8 +36,15 @@ void clpi_build_report(clpi_build *b, const char *format, ...)
     va_start(args, format);
     clpi_str_add_v(&s, format, args);
     va_end(args);
-    b->report(b->report_user, b->pos, s.text);
-    clpi_str_done(&s);
+    say(b, b->pos, &s);
+}
+
+void clpi_report_why(clpi_build *b, bool fits, clpi_str *why)
+{
+    if (fits)
+        clpi_str_done(why);
+    else
+        say(b, b->pos, why);
 }
 
 /* ---- One op ---- */
@@ -66,9 +83,7 @@ clp_val clpi_add(clpi_build *b, clpi_op op, const clp_val *args, int n_args, con
     clpi_str why;
     clpi_str_init(&why, ir->env);
     bool fits = clpi_rule(ir, &op, &type, &why);
-    if (!fits)
-        clpi_build_report(b, "%s", why.text);
-    clpi_str_done(&why);
+    clpi_report_why(b, fits, &why);
     clp_val v = { ir->ops.n };
     if (fits && clpi_type_intern(ir, &type, &op.type) && CLPI_PUSH(ir->arena, &ir->ops, op))
         return v;
@@ -169,9 +184,7 @@ clp_val clpi_make_ew(clpi_build *b, clpi_op_kind kind, const clp_val *args, int 
     clpi_str why;
     clpi_str_init(&why, b->ir->env);
     bool fits = clpi_ew_dtype(kind, dtypes, n_args, &dtype, &why);
-    if (!fits)
-        clpi_build_report(b, "%s", why.text);
-    clpi_str_done(&why);
+    clpi_report_why(b, fits, &why);
     if (!fits)
         return (clp_val){ 0 };
 

@@ -34,6 +34,7 @@ bool clpi_subs_shape(const clpi_ir *ir, const clpi_sub *subs, const clp_val *arg
 clp_val clpi_add(clpi_build *b, clpi_op op, const clp_val *args, int n_args, const clpi_sub *subs, int n_subs);
 clp_val clpi_add_typed(clpi_build *b, clpi_op op, const clpi_type *asked, const clp_val *args, int n_args);
 void    clpi_report_at(clpi_build *b, clpi_pos pos, const char *format, ...) CLP_PRINTF(3, 4);  /* pos of none: that of b */
+void    clpi_report_why(clpi_build *b, bool fits, clpi_str *why);        /* reports why when it does not fit; ends why */
 bool    clpi_axis_resolve(clpi_build *b, const char *what, clp_val v, int axis, int *out_axis); /* negative: from the end */
 
 /* ---- subscripts.c ---- */

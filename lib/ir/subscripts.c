@@ -76,6 +76,7 @@ static bool add_at(resolver *r, const clpi_subscript *s)
                        t->dtype == CLP_BOOL ? " (use `where` or a mask)" : "");
         return false;
     }
+    clpi_sub sub = { .kind = t->rank == 0 ? CLPI_SUB_AT : CLPI_SUB_TILE };    /* before an op is made: the type may move */
     clp_val v = s->val;
     int64_t at, from;
     if (clpi_const_int(r->b->ir, v, &from)) {
@@ -84,7 +85,6 @@ static bool add_at(resolver *r, const clpi_subscript *s)
         if (at != from)
             v = make_start(r->b, at);
     }
-    clpi_sub sub = { .kind = t->rank == 0 ? CLPI_SUB_AT : CLPI_SUB_TILE };
     add_sub(r, s->pos, sub, v);
     return true;
 }
@@ -312,9 +312,7 @@ bool clpi_subscripts_resolve(clpi_build *b, const clpi_target *target, const clp
     clpi_str why;
     clpi_str_init(&why, b->ir->env);
     bool fits = clpi_subs_shape(b->ir, out_place->subs, out_place->args, out_place->n, &out_place->shape, &why);
-    if (!fits)
-        clpi_build_report(b, "%s", why.text);
-    clpi_str_done(&why);
+    clpi_report_why(b, fits, &why);
     if (!fits || !add_new_dims(&r))
         return false;
     out_place->is_whole = covers_all(&r);

@@ -31,7 +31,7 @@ static clp_status bad(const walk *w, uint32_t i, const char *format, ...)
     va_start(args, format);
     clpi_str_add_v(&s, format, args);
     va_end(args);
-    clp_status status = clpi_fail(ir->env, w->on_failure, "%s", s.text);
+    clp_status status = s.failed ? CLP_ERR_OOM : clpi_fail(ir->env, w->on_failure, "%s", s.text);
     clpi_str_done(&s);
     return status;
 }

@@ -2,6 +2,7 @@
 #include "ir_kernel.h"
 
 #include "ir/format.h"
+#include "support/support.h"
 
 #define NONE ((clp_val){ 0 })
 
@@ -364,4 +365,66 @@ Test(build, numbers_are_the_shortest_that_read_back)
         clpi_str_done(&s);
     }
     kernel_done(&k);
+}
+
+/* ---- Out of memory ---- */
+
+/* A kernel with mistakes, a loop and a branch: each allocation of it may fail. True: memory sufficed. */
+static bool make_kernel(clpi_env *env, clpi_arena *arena, clpi_arena *pass, kernel *k)
+{
+    clpi_build *b = &k->b;
+    k->ir = clpi_ir_new(env, arena, "test");
+    if (!k->ir)
+        return false;
+    clpi_build_init(b, k->ir, kernel_report, k);
+    clp_val n = clpi_make_leaf(b, CLP_OP_dim, (uint64_t)clpi_build_dim(b, "N"));
+    if (arena->failed)
+        return false;
+    clpi_block_dim block = { .n = 8, .index = n };
+    clpi_operand x = { .role = CLP_INOUT, .name = "x", .dtype = CLP_F32, .rank = 1, .shape = &n, .has_block = true, .block = &block, .alias = -1 };
+    k->x = clpi_build_operand(b, &x);
+    if (k->x < 0)
+        return false;
+    clpi_build_begin_body(b);
+    clp_val lo = integer(k, 0), hi = integer(k, 4), v = whole(k, k->x), i, c, out;
+    if (clpi_for_begin(b, lo, hi, 1, &v, 1, &i, &c)) {
+        clp_val next = clpi_make_ew(b, CLP_OP_add, (clp_val[]){ c, clpi_make_cast(b, i, CLP_F32) }, 2);
+        clpi_make_ew(b, CLP_OP_exp, &i, 1);
+        clpi_for_end(b, &next, 1, &out);
+        store_whole(k, k->x, out);
+        clpi_make_print(b, "{}", &out, 1);
+    }
+    if (arena->failed || !clpi_build_end(b))
+        return false;
+    clp_status status = clpi_verify(k->ir, CLP_ERR_INTERNAL);
+    if (status == CLP_OK)
+        status = clpi_simplify(k->ir, pass);
+    cr_expect(status == CLP_OK || status == CLP_ERR_OOM, "%s", clpi_error_text(env));
+    return status == CLP_OK;
+}
+
+Test(build, each_allocation_may_fail)
+{
+    size_t budget = 0;
+    bool is_made = false;
+    for (; !is_made && budget < 10000; budget++) {
+        failing_alloc alloc = { .budget = budget };
+        kernel k = { .n_said = 0 };
+        clpi_env env;
+        clpi_arena arena, pass;
+        clpi_env_init(&env, failing_alloc_fn, &alloc);
+        clpi_arena_init(&arena, &env);
+        clpi_arena_init(&pass, &env);
+        is_made = make_kernel(&env, &arena, &pass, &k);
+        cr_expect_eq(is_made, !alloc.has_failed, "budget %zu", budget);
+        if (is_made)
+            cr_expect_str_eq(k.said, "`exp` takes floats: i32 was given");
+        else
+            cr_expect(strstr(clpi_error_text(&env), "memory"), "budget %zu: \"%s\"", budget, clpi_error_text(&env));
+        clpi_arena_done(&pass);
+        clpi_arena_done(&arena);
+        clpi_env_done(&env);
+        cr_expect_eq(alloc.n_live, 0, "budget %zu: %zu blocks are left", budget, alloc.n_live);
+    }
+    cr_expect_gt(budget, 5);
 }
