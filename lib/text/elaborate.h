@@ -149,7 +149,12 @@ clpi_meaning clpi_eval(clpi_elab *e, const clpi_expr *x);
 /* As a value; a constant that adapts becomes `wanted`, or i32, f32, bool when that is NONE. Null: reported. */
 clp_val clpi_to_value(clpi_elab *e, const clpi_meaning *m, clp_dtype wanted, clpi_pos pos);
 clp_val clpi_eval_value(clpi_elab *e, const clpi_expr *x, clp_dtype wanted);
-clpi_meaning clpi_apply(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *args, int n, clpi_pos pos);   /* elementwise */
+/* An elementwise op. of_args: where each argument stands, for constants that do not fit; NULL: pos. */
+clpi_meaning clpi_apply_at(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *args, int n, clpi_pos pos, const clpi_pos *of_args);
+static inline clpi_meaning clpi_apply(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *args, int n, clpi_pos pos)
+{
+    return clpi_apply_at(e, kind, args, n, pos, NULL);
+}
 bool clpi_to_int(clpi_elab *e, const clpi_meaning *m, const char *what, clpi_pos pos, int64_t *out);        /* a constant integer */
 bool clpi_eval_int(clpi_elab *e, const clpi_expr *x, const char *what, int64_t *out);
 bool clpi_eval_dtype(clpi_elab *e, const clpi_expr *x, clp_dtype *out);

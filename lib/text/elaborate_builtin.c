@@ -110,7 +110,7 @@ static bool extra_of(clpi_elab *e, const clpi_call *c, int k, clp_dtype wanted, 
 
 static clpi_meaning make_ew(clpi_elab *e, const clpi_call *c)
 {
-    return clpi_apply(e, c->builtin->kind, c->args, clpi_ops[c->builtin->kind].arity, c->x->pos);
+    return clpi_apply_at(e, c->builtin->kind, c->args, clpi_ops[c->builtin->kind].arity, c->x->pos, c->pos);
 }
 
 static clpi_meaning make_clip(clpi_elab *e, const clpi_call *c)
@@ -215,7 +215,7 @@ static clpi_meaning make_reduce(clpi_elab *e, const clpi_call *c)
     bool is_pair = c->x->args.n == 2 && !c->x->args.items[1].name;
     if (is_pair && (kind == CLP_OP_max || kind == CLP_OP_min)) {
         if (is_scalar(e, &c->args[0]) && is_scalar(e, &c->args[1]))
-            return clpi_apply(e, kind == CLP_OP_max ? CLP_OP_maximum : CLP_OP_minimum, c->args, 2, c->x->pos);
+            return clpi_apply_at(e, kind == CLP_OP_max ? CLP_OP_maximum : CLP_OP_minimum, c->args, 2, c->x->pos, c->pos);
         if (c->args[1].kind == CLPI_IS_VALUE || c->args[1].kind == CLPI_IS_REAL) {
             clpi_say(e, c->x->pos, "`%s` of two values is for scalars: use %simum(a, b)", c->builtin->name, c->builtin->name);
             return nothing;
@@ -237,7 +237,7 @@ static clpi_meaning make_reduce(clpi_elab *e, const clpi_call *c)
     if ((kind == CLP_OP_argmax || kind == CLP_OP_argmin) && n_axes != 1) {
         int rank = clpi_type_of(e->b->ir, v)->rank;
         if (rank != 1 || n_axes > 1) {
-            clpi_say(e, c->x->pos, "`%s` takes one axis", c->builtin->name);
+            clpi_say(e, c->x->pos, "`%s` takes one axis: axis = 0", c->builtin->name);
             return nothing;
         }
         axes[0] = 0;

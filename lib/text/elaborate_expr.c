@@ -100,6 +100,15 @@ bool clpi_eval_int(clpi_elab *e, const clpi_expr *x, const char *what, int64_t *
 
 bool clpi_eval_dtype(clpi_elab *e, const clpi_expr *x, clp_dtype *out)
 {
+    *out = CLP_DTYPE_NONE;
+    if (x->kind == CLPI_EX_NAME && !clpi_find(e, x->name)) {
+        const char *names[CLP_N_DTYPES] = { NULL };
+        for (int d = 1; d < CLP_N_DTYPES; d++)
+            names[d] = clp_dtype_name((clp_dtype)d);
+        const char *nearest = clpi_nearest(x->name, names, CLP_N_DTYPES);
+        clpi_say(e, x->pos, "unknown dtype `%.40s`%s%s%s", x->name, nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+        return false;
+    }
     clpi_meaning m = clpi_eval(e, x);
     *out = m.kind == CLPI_IS_DTYPE ? m.dtype : CLP_DTYPE_NONE;
     if (m.kind != CLPI_IS_DTYPE)
@@ -109,7 +118,7 @@ bool clpi_eval_dtype(clpi_elab *e, const clpi_expr *x, clp_dtype *out)
 
 /* ---- Elementwise ------------------------------------------------------------------------------------------------- */
 
-clpi_meaning clpi_apply(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *args, int n, clpi_pos pos)
+clpi_meaning clpi_apply_at(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *args, int n, clpi_pos pos, const clpi_pos *of_args)
 {
     clpi_meaning folded;
     clp_val vals[3] = { { 0 } };
@@ -136,7 +145,7 @@ clpi_meaning clpi_apply(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *arg
     if (!wanted && clpi_ops[kind].types == CLP_FLT)
         wanted = CLP_F32;
     for (int i = 0; i < n; i++) {
-        vals[i] = clpi_to_value(e, &args[i], i < first ? CLP_BOOL : wanted, pos);
+        vals[i] = clpi_to_value(e, &args[i], i < first ? CLP_BOOL : wanted, of_args ? of_args[i] : pos);
         if (!vals[i].id)
             return nothing;
     }
@@ -175,14 +184,14 @@ static bool is_boolean(clpi_elab *e, clpi_token_kind op, const clpi_meaning *m, 
     return false;
 }
 
-static clpi_meaning binary(clpi_elab *e, clpi_token_kind op, const clpi_meaning *a, const clpi_meaning *b, clpi_pos pos)
+static clpi_meaning binary(clpi_elab *e, clpi_token_kind op, const clpi_meaning *a, const clpi_meaning *b, clpi_pos pos, const clpi_pos *of_args)
 {
     bool is_equality = op == CLPI_T_EQ || op == CLPI_T_NE;
     if (is_equality && a->kind == CLPI_IS_DTYPE && b->kind == CLPI_IS_DTYPE)
         return clpi_mean_truth((a->dtype == b->dtype) == (op == CLPI_T_EQ));
     if ((op == CLPI_T_AND_AND || op == CLPI_T_OR_OR) && (!is_boolean(e, op, a, pos) || !is_boolean(e, op, b, pos)))
         return nothing;
-    return clpi_apply(e, clpi_op_of_token(op, 2), (clpi_meaning[]){ *a, *b }, 2, pos);
+    return clpi_apply_at(e, clpi_op_of_token(op, 2), (clpi_meaning[]){ *a, *b }, 2, pos, of_args);
 }
 
 static clpi_meaning eval_chain(clpi_elab *e, const clpi_expr *x)
@@ -191,7 +200,7 @@ static clpi_meaning eval_chain(clpi_elab *e, const clpi_expr *x)
     for (uint32_t i = 0; i < x->links.n; i++) {
         const clpi_link *link = &x->links.items[i];
         clpi_meaning right = clpi_eval(e, link->value);
-        left = binary(e, link->op, &left, &right, link->pos);
+        left = binary(e, link->op, &left, &right, link->pos, (clpi_pos[]){ x->first->pos, link->value->pos });
     }
     return left;
 }
@@ -246,7 +255,7 @@ static clpi_meaning eval_unary(clpi_elab *e, const clpi_expr *x)
         return m;
     if (x->op == CLPI_T_NOT && !is_boolean(e, x->op, &m, x->pos))
         return nothing;
-    return clpi_apply(e, clpi_op_of_token(x->op, 1), &m, 1, x->pos);
+    return clpi_apply_at(e, clpi_op_of_token(x->op, 1), &m, 1, x->pos, &x->first->pos);
 }
 
 /* ---- Names ------------------------------------------------------------------------------------------------------- */

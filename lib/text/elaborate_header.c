@@ -135,7 +135,11 @@ static void bind_operands(clpi_elab *e)
     for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
         const clpi_operand_decl *decl = &e->kernel->operands.items[i];
         clpi_binding_kind kind = is_present(e, decl) ? CLPI_BIND_OPERAND : CLPI_BIND_ABSENT;
-        clpi_name_bind(e, decl->name, kind, CLPI_LATER, nothing);
+        if (clpi_name_bind(e, decl->name, kind, CLPI_LATER, nothing))
+            continue;
+        clpi_binding *first = clpi_find(e, decl->name.text);
+        if (first && first->kind == CLPI_BIND_OPERAND)       /* which of the two is meant, nobody knows */
+            first->number = CLPI_FAILED;
     }
 }
 
@@ -151,8 +155,13 @@ static void make_operands(clpi_elab *e)
 {
     for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
         const clpi_operand_decl *decl = &e->kernel->operands.items[i];
-        if (!binding_of(e, decl))
+        if (!binding_of(e, decl)) {
+            const clpi_binding *other = clpi_find(e, decl->name.text);
+            clpi_operand unused = { .rank = 0 };
+            if (other && other->kind != CLPI_BIND_ABSENT)
+                eval_shape(e, decl, &unused);             /* its dims are names all the same */
             continue;
+        }
         int number = make_operand(e, decl);
         clpi_binding *binding = binding_of(e, decl);      /* the list of names may have moved */
         if (binding)

@@ -132,5 +132,6 @@ void clpi_say_unknown(clpi_elab *e, const char *what, const char *name, clpi_pos
     if (nearest)
         clpi_say(e, pos, "unknown %s `%.40s%s`; did you mean `%s`?", what, name, n > 40 ? "..." : "", nearest);
     else
-        clpi_say(e, pos, "unknown %s `%.40s%s`", what, name, n > 40 ? "..." : "");
+        clpi_say(e, pos, "unknown %s `%.40s%s`%s", what, name, n > 40 ? "..." : "",
+                 e->b->in_header && !is_fn && e->kernel ? " (dims are those of the operands' shapes)" : "");
 }

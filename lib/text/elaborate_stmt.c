@@ -317,6 +317,11 @@ static void elaborate_let(clpi_elab *e, const clpi_stmt *s)
 
 /* ---- Assignment -------------------------------------------------------------------------------------------------- */
 
+static bool is_scalar_operand(const clpi_elab *e, const clpi_binding *binding)
+{
+    return binding->kind == CLPI_BIND_OPERAND && binding->number >= 0 && e->b->ir->operands[binding->number].role == CLP_SCALAR;
+}
+
 static void assign_var(clpi_elab *e, const clpi_stmt *s)
 {
     const clpi_expr *x = s->place;
@@ -324,6 +329,10 @@ static void assign_var(clpi_elab *e, const clpi_stmt *s)
     clpi_meaning m = clpi_eval(e, s->value);
     if (!binding) {
         clpi_say_unknown(e, "name", x->name, x->pos, false);
+        return;
+    }
+    if (is_scalar_operand(e, binding)) {
+        clpi_say(e, x->pos, "%s is a scalar and cannot be stored to", x->name);
         return;
     }
     if (binding->kind == CLPI_BIND_OPERAND || binding->kind == CLPI_BIND_ABSENT) {
@@ -339,7 +348,8 @@ static void assign_var(clpi_elab *e, const clpi_stmt *s)
         return;
     clp_val before = var_value(e, at);
     if (s->op != CLPI_T_END)
-        m = clpi_apply(e, clpi_op_of_token(s->op, 2), (clpi_meaning[]){ clpi_mean_value(before), m }, 2, s->pos);
+        m = clpi_apply_at(e, clpi_op_of_token(s->op, 2), (clpi_meaning[]){ clpi_mean_value(before), m }, 2, s->pos,
+                          (clpi_pos[]){ s->pos, s->value->pos });
     if (m.kind == CLPI_IS_NOTHING || !before.id)
         return;
     const clpi_type t = *clpi_type_of(e->b->ir, before);
@@ -368,6 +378,10 @@ static void assign_place(clpi_elab *e, const clpi_stmt *s)
         clpi_eval(e, s->value);
         return;
     }
+    if (binding && is_scalar_operand(e, binding)) {
+        clpi_say(e, s->pos, "%s is a scalar and cannot be stored to", binding->name);
+        return;
+    }
     if (e->b->in_header) {
         clpi_say(e, s->pos, "stores stand in the body only");
         return;
@@ -382,7 +396,8 @@ static void assign_place(clpi_elab *e, const clpi_stmt *s)
     if (!ok || m.kind == CLPI_IS_NOTHING)
         return;
     if (s->op != CLPI_T_END) {
-        m = clpi_apply(e, clpi_op_of_token(s->op, 2), (clpi_meaning[]){ clpi_mean_value(before), m }, 2, s->pos);
+        m = clpi_apply_at(e, clpi_op_of_token(s->op, 2), (clpi_meaning[]){ clpi_mean_value(before), m }, 2, s->pos,
+                          (clpi_pos[]){ s->pos, s->value->pos });
         if (m.kind == CLPI_IS_NOTHING)
             return;
     }

@@ -31,6 +31,7 @@ typedef struct lexer {
     clpi_diag  *diag;
     const char *text;
     uint32_t    n, at, line, line_start;
+    bool        is_cut;
 } lexer;
 
 static int byte(const lexer *l, uint32_t ahead)
@@ -86,8 +87,10 @@ static void skip(lexer *l)
                 else
                     l->at++;
             }
-            if (l->at >= l->n)
+            if (l->at >= l->n) {
                 clpi_diag_add(l->diag, start, "this comment is not closed: expected `*/`");
+                l->is_cut = true;
+            }
             l->at = l->n - l->at < 2 ? l->n : l->at + 2;
         } else {
             return;
@@ -215,17 +218,20 @@ static void lex_string(lexer *l, clpi_token *token)
     token->kind = CLPI_T_STRING;
     char *text = clpi_arena_strndup(l->diag->arena, l->text + from, l->at - from);
     token->text = text;
-    if (byte(l, 0) == '"')
+    if (byte(l, 0) == '"') {
         l->at++;
-    else
+    } else {
         clpi_diag_add(l->diag, token->pos, "this string is not closed: expected `\"` before the end of the line");
+        token->kind = CLPI_T_BAD;
+        return;
+    }
     if (!text)
         return;
 
     size_t n = 0;
-    for (uint32_t i = from; i < l->at && l->text[i] != '"' && l->text[i] != '\n'; i++) {
+    for (uint32_t i = from; i + 1 < l->at; i++) {
         char c = l->text[i];
-        if (c == '\\' && i + 1 < l->at) {
+        if (c == '\\') {
             char escape = l->text[++i];
             c = escape == 'n' ? '\n' : escape == 't' ? '\t' : escape;
             if (!strchr("nt\"\\", escape) || escape == 0)
@@ -287,8 +293,16 @@ bool clpi_lex(clpi_diag *diag, const clpi_source *source, clpi_tokens *out_token
         l.n = 0;
     }
     for (;;) {
+        clpi_pos behind = place(&l);
+        uint32_t at_end = l.at;
         skip(&l);
         clpi_token token = { .kind = CLPI_T_END, .pos = place(&l), .at = l.at };
+        if (l.at >= l.n) {               /* what is missing is missing behind the last token */
+            token.pos = behind;
+            token.at = at_end;
+            l.at = at_end;
+            l.n = at_end;
+        }
         int c = byte(&l, 0);
         if (l.at >= l.n)
             ;
@@ -303,6 +317,7 @@ bool clpi_lex(clpi_diag *diag, const clpi_source *source, clpi_tokens *out_token
         token.n = l.at - token.at;
         if (diag->arena->failed || !CLPI_PUSH(diag->arena, out_tokens, token))
             return false;
+        out_tokens->is_cut = l.is_cut;
         if (token.kind == CLPI_T_END)
             return true;
     }

@@ -54,7 +54,7 @@ void clpi_expected(clpi_parser *p, const char *what)
     if (p->panic)
         return;
     p->panic = true;
-    if (t->kind == CLPI_T_BAD)
+    if (t->kind == CLPI_T_BAD || (t->kind == CLPI_T_END && p->tokens.is_cut))
         return;
     if (t->kind == CLPI_T_END)
         clpi_diag_add(p->diag, t->pos, "expected %s, got the end of the text", what);

@@ -53,7 +53,11 @@ typedef struct clpi_token {
     const char     *suffix;          /* INT, REAL: the name written against the number, or NULL */
 } clpi_token;
 
-typedef struct clpi_tokens { clpi_token *items; uint32_t n, cap; } clpi_tokens;
+typedef struct clpi_tokens {
+    clpi_token *items;
+    uint32_t    n, cap;
+    bool        is_cut;             /* a comment without end took the rest of the text: what is missing then is no news */
+} clpi_tokens;
 
 /* All tokens of the source, END last. Errors go to diag; false: out of memory. */
 bool clpi_lex(clpi_diag *diag, const clpi_source *source, clpi_tokens *out_tokens);
