@@ -242,14 +242,15 @@ static inline uint64_t clpi_shr_u64(uint64_t a, uint64_t b, uint32_t width)
     return b < width ? shifted : 0u;
 }
 
-/* Sums of neighbouring fields, doubled in width each time. */
+/* Sums of neighbouring fields, doubled in width each time; no product, which compilers take for one slow instruction. */
 static inline uint32_t clpi_popcount_u32(uint32_t a, uint32_t width)
 {
     a &= UINT32_MAX >> (32u - width);
     a -= (a >> 1) & 0x55555555u;
     a = (a & 0x33333333u) + ((a >> 2) & 0x33333333u);
     a = (a + (a >> 4)) & 0x0f0f0f0fu;
-    return (a * 0x01010101u) >> 24;
+    a += a >> 8;
+    return (a + (a >> 16)) & 0x3fu;
 }
 
 static inline uint64_t clpi_popcount_u64(uint64_t a, uint32_t width)
@@ -258,7 +259,9 @@ static inline uint64_t clpi_popcount_u64(uint64_t a, uint32_t width)
     a -= (a >> 1) & 0x5555555555555555u;
     a = (a & 0x3333333333333333u) + ((a >> 2) & 0x3333333333333333u);
     a = (a + (a >> 4)) & 0x0f0f0f0f0f0f0f0fu;
-    return (a * 0x0101010101010101u) >> 56;
+    a += a >> 8;
+    a += a >> 16;
+    return (a + (a >> 32)) & 0x7fu;
 }
 
 /* The width less the number of bits up to the highest set one. */
