@@ -53,7 +53,7 @@ static bool round_trip(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, cons
 static bool stage_ir(clpi_env *env, clpi_arena *arena, const golden *g, clpi_str *out, clpi_str *why)
 {
     clpi_ir *ir;
-    if (elaborate(env, arena, g->text, g->n_bytes, g->kernel, g->params, &ir) != CLP_OK) {
+    if (elaborate(env, arena, g->text, g->n_kernel_bytes, g->kernel, g->params, &ir) != CLP_OK) {
         clpi_str_puts(why, clpi_error_text(env));
         return false;
     }
@@ -97,7 +97,7 @@ static void put_messages(clpi_str *out, const char *text)
 static bool stage_error(clpi_env *env, clpi_arena *arena, const golden *g, clpi_str *out, clpi_str *why)
 {
     clpi_ir *ir;
-    clp_status status = elaborate(env, arena, g->text, g->n_bytes, g->kernel, g->params, &ir);
+    clp_status status = elaborate(env, arena, g->text, g->n_kernel_bytes, g->kernel, g->params, &ir);
     if (status == CLP_OK)
         clpi_str_puts(why, "the kernel is accepted, an error was expected");
     else if (status != CLP_ERR_INVALID && status != CLP_ERR_ARG)
@@ -114,16 +114,17 @@ static void append(const char *text, size_t n_bytes, void *user)
     clpi_str_put(user, text, n_bytes);
 }
 
-static bool stage_emit(const golden *g, clp_stage stage, clpi_str *out, clpi_str *why)
+static bool stage_emit(clpi_arena *arena, const golden *g, clp_stage stage, clpi_str *out, clpi_str *why)
 {
+    const char *text = clpi_arena_strndup(arena, g->text, g->n_kernel_bytes);
     clp_context_opts opts = { .device = "interp" };
     clp_context *ctx = NULL;
     clp_kernel *kernel = NULL;
     if (g->schedule)
         opts.schedule = strcmp(g->schedule, "simt") == 0 ? CLP_SCHEDULE_SIMT : CLP_SCHEDULE_VECTOR;
-    clp_status status = clp_context_new(&opts, &ctx);
+    clp_status status = text ? clp_context_new(&opts, &ctx) : CLP_ERR_OOM;
     if (status == CLP_OK)
-        status = clp_kernel_from_text(ctx, g->text, g->kernel, g->params, &kernel);
+        status = clp_kernel_from_text(ctx, text, g->kernel, g->params, &kernel);
     if (status == CLP_OK)
         status = clp_kernel_emit(kernel, stage, append, out);
     if (status != CLP_OK)
@@ -143,11 +144,11 @@ bool golden_stage(clpi_env *env, const golden *g, const char *stage, clpi_str *o
     else if (strcmp(stage, "error") == 0)
         ok = stage_error(env, &arena, g, out, why);
     else if (strcmp(stage, "plan") == 0)
-        ok = stage_emit(g, CLP_STAGE_PLAN, out, why);
+        ok = stage_emit(&arena, g, CLP_STAGE_PLAN, out, why);
     else if (strcmp(stage, "nest") == 0)
-        ok = stage_emit(g, CLP_STAGE_NEST, out, why);
+        ok = stage_emit(&arena, g, CLP_STAGE_NEST, out, why);
     else if (strcmp(stage, "cl") == 0)
-        ok = stage_emit(g, CLP_STAGE_CL, out, why);
+        ok = stage_emit(&arena, g, CLP_STAGE_CL, out, why);
     else
         clpi_str_add(why, "there is no section `%s`: expected ir, plan, nest, cl or error", stage);
     clpi_arena_done(&arena);
