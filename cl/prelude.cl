@@ -18,7 +18,8 @@
 //     $drop $least $magic $max $over $bias   of a small float: mantissa bits it has not, least normal, 2^23 of its smallest steps,
 //         largest, bits of what lies beyond, difference of exponents' biases in its own bits
 //     $element $halves   of reductions: the type of one lane; statements that fold v in halves, down to it
-//     @name(..)      that section's function or expression for the same dtype and lanes; @name:dtype(..) for another dtype
+//     @name(..)      that section's function or expression for the same dtype and lanes; @name:dtype(..) for another dtype,
+//                     @name/2(..) for half the lanes
 //
 // Scalars and vectors share a text where they can: c ? x : y takes the sign bit of each lane in vectors and c != 0 in scalars,
 // so any comparison does; (float16)(x) spreads x, and (float)(x) converts it.
@@ -91,7 +92,7 @@ $T $f($T a, $T b)
 /* The sign of b; zeros too. */
 $T $f($T a, $T b)
 {
-    $T r = fmod(a, b);
+    $T r = @rem(a, b);
     $T moved = (r < ($T)(0)) != (b < ($T)(0)) ? r + b : r;
     return r == ($T)(0) ? copysign(r, b) : moved;
 }
@@ -106,6 +107,12 @@ $T $f($T a, $T b)
 }
 //# mod uints
 = @rem($a, $b)
+//# rem f64 when vector
+/* Lane by lane: for vectors the implementation that PoCL calls is wrong for large quotients. */
+$T $f($T a, $T b)
+{
+    return ($T)(@rem/2(a.lo, b.lo), @rem/2(a.hi, b.hi));
+}
 //# rem floats
 = fmod($a, $b)
 //# rem sints
@@ -264,7 +271,13 @@ $T $f($T a)
 = sin($a)
 //# cos f64
 = cos($a)
-//# tan floats
+//# tan f32
+/* Devices' own are known to be wrong near zero. */
+$T $f($T a)
+{
+    return @divide(@sin(a), @cos(a));
+}
+//# tan f64
 = tan($a)
 //# asin floats
 = asin($a)
@@ -286,6 +299,12 @@ $T $f($T a)
 = atanh($a)
 //# erf f64
 = erf($a)
+//# pow f64 when vector
+/* Lane by lane: for vectors the implementation that PoCL calls is wrong for small a. */
+$T $f($T a, $T b)
+{
+    return ($T)(@pow/2(a.lo, b.lo), @pow/2(a.hi, b.hi));
+}
 //# pow floats
 = pow($a, $b)
 //# atan2 floats

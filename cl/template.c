@@ -295,7 +295,7 @@ static size_t word_bytes(const char *text)
     return n;
 }
 
-/* @name(..) or @name:dtype(..); at: behind the @. */
+/* @name(..), @name:dtype(..) or @name/2(..); at: behind the @. */
 static const char *expand_call(clpi_prelude *p, clpi_str *out, const char *at, const clpi_request *r, const char *const *args)
 {
     clpi_request inner = { .name = at, .n = word_bytes(at), .dtype = r->dtype, .width = r->width };
@@ -308,6 +308,10 @@ static const char *expand_call(clpi_prelude *p, clpi_str *out, const char *at, c
         name[n] = 0;
         inner.dtype = clp_dtype_from_name(name);
         at += n + 1;
+    }
+    if (*at == '/') {
+        inner.width /= 2;
+        at += 2;
     }
     assert(*at == '(');
     const char *inner_args[MAX_ARGS];
