@@ -240,11 +240,11 @@ static clp_status make_workspace(clpi_cl_flight *f, const clpi_launch *launch)
     return CLP_OK;
 }
 
-/* The log starts as zeros but for its size. */
+/* The log starts as zeros behind its two words. */
 static clp_status clear_log(const clpi_cl_flight *f)
 {
     clpi_env *env = env_of(f->exe);
-    const cl_uint zero = 0, head[2] = { 0, CLPI_LOG_WORDS };
+    const cl_uint zero = 0, head[2] = { 2, CLPI_LOG_WORDS };
     CLPI_CL_TRY(env, "clEnqueueFillBuffer",
                 clEnqueueFillBuffer(f->dev->queue, f->log, &zero, sizeof zero, 0, CLPI_LOG_WORDS * sizeof zero, 0, NULL, NULL));
     CLPI_CL_TRY(env, "clEnqueueWriteBuffer",

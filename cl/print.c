@@ -101,7 +101,7 @@ clp_status clpi_cl_print_log(const clpi_cl_exe *exe, const uint32_t *log, uint32
         status = print_records(exe, &arena, &list);
     }
     clpi_arena_done(&arena);
-    if (!status && log[0] > n_words - 2)
+    if (!status && log[0] > n_words)
         host->print("print: the device's log is full; what came later is lost", host->print_user);
     return status;
 }
