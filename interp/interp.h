@@ -57,6 +57,7 @@ typedef struct clpi_ref_state {
     bool          is_empty;             /* a squeezed dimension lies outside: nothing exists */
     bool          is_affine;
     int64_t      *c0, *coefficient;     /* [rank], [rank * n_axes] */
+    int64_t      *least, *most;         /* [rank] indices of blocks with an element inside */
     clpi_ref_dim  dim[CLP_MAX_RANK];    /* [ref_rank] */
 } clpi_ref_state;
 
@@ -160,7 +161,12 @@ void       clpi_program_print(const clpi_run *run, clpi_str *s);        /* "prog
 clp_status clpi_fail_at(const clpi_run *run, clpi_pos pos, const char *text);    /* CLP_ERR_RUN, with the place in the kernel's text */
 
 /* ---- place.c: what subs address ---- */
-typedef struct clpi_place_sub { clpi_sub sub; uint32_t val; clp_dtype dtype; } clpi_place_sub;
+typedef struct clpi_place_sub {
+    clpi_sub  sub;
+    uint32_t  val;                /* the start, the index, or the tile of indices */
+    clp_dtype dtype;
+    bool      is_whole;           /* a range from 0 with stride 1: the whole dimension, when as long */
+} clpi_place_sub;
 typedef struct clpi_view {        /* known when compiled */
     int            n_subs;
     clpi_place_sub sub[CLP_MAX_RANK];

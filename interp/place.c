@@ -16,8 +16,10 @@ void clpi_view_init(clpi_compiler *c, const clpi_op *op, int first_arg, clpi_vie
     for (int i = 0; i < out->n_subs; i++) {
         const clpi_sub *sub = &clpi_subs(ir, op)[i];
         const clpi_type *t = clpi_type_of(ir, args[i]);
-        out->sub[i] = (clpi_place_sub){ *sub, clpi_interp_root(c, args[i]), t->dtype };
+        out->sub[i] = (clpi_place_sub){ *sub, clpi_interp_root(c, args[i]), t->dtype, false };
         if (sub->kind == CLPI_SUB_RANGE) {
+            int64_t start;
+            out->sub[i].is_whole = clpi_const_int(ir, args[i], &start) && start == 0 && sub->stride == 1;
             out->shape[out->rank++] = sub->size;
         } else if (sub->kind == CLPI_SUB_TILE && !out->has_tiles) {
             out->has_tiles = true;
@@ -86,7 +88,13 @@ bool clpi_place_loops(const clpi_run *run, const clpi_view *view, const clpi_ref
     for (int i = 0; i < view->n_subs; i++) {
         const clpi_place_sub *s = &view->sub[i];
         const clpi_ref_dim *dim = &dims[i];
-        int64_t start = start_of(run, s), lo, hi;
+        int64_t lo, hi;
+        if (s->is_whole && s->sub.size == dim->n) {
+            out->is_empty |= dim->lo >= dim->hi;
+            push_loop(out, (clpi_loop){ dim->n, dim->stride, dim->lo, dim->hi });
+            continue;
+        }
+        int64_t start = start_of(run, s);
         if (s->sub.kind == CLPI_SUB_AT) {
             if (start < 0 || start >= dim->n)
                 return view->n == 0;
@@ -111,7 +119,10 @@ bool clpi_place_loops(const clpi_run *run, const clpi_view *view, const clpi_ref
 
 void clpi_rows_init(clpi_rows *rows, const clpi_loops *loops)
 {
-    *rows = (clpi_rows){ .loops = loops, .is_first = true };
+    rows->loops = loops;
+    rows->is_first = true;
+    for (int d = 0; d < loops->n - 1; d++)
+        rows->index[d] = 0;
 }
 
 bool clpi_rows_next(clpi_rows *rows)

@@ -91,12 +91,18 @@ static clp_status open_affine(const clpi_run *run, int operand, clpi_arena *aren
     size_t n_axes = (size_t)ir->n_axes;
     ref->c0 = CLPI_NEW_N(arena, int64_t, (size_t)x->rank + 1);
     ref->coefficient = CLPI_NEW_N(arena, int64_t, (size_t)x->rank * n_axes + 1);
+    ref->least = CLPI_NEW_N(arena, int64_t, (size_t)x->rank + 1);
+    ref->most = CLPI_NEW_N(arena, int64_t, (size_t)x->rank + 1);
     if (arena->failed)
         return CLP_ERR_OOM;
     ref->is_affine = true;
     for (int d = 0; d < x->rank && ref->is_affine; d++) {
         affine map;
-        ref->is_affine = affine_of(run->bound, x->block[d].index, 0, &map) && run->bound->operands[operand].size[d] > 0;
+        int64_t size = run->bound->operands[operand].size[d], n = x->block[d].n, pad_lo = x->block[d].pad_lo;
+        bool is_element = x->block[d].kind == CLPI_BLOCK_ELEMENT;
+        ref->is_affine = affine_of(run->bound, x->block[d].index, 0, &map) && size > 0;
+        ref->least[d] = is_element ? pad_lo - n + 1 : 0;
+        ref->most[d] = is_element ? size + pad_lo - 1 : (size - 1) / n;
         ref->c0[d] = map.c0;
         memcpy(&ref->coefficient[(size_t)d * n_axes], map.c, n_axes * sizeof(int64_t));
     }
@@ -167,8 +173,8 @@ static bool outside(const clpi_run *run, int operand)
 }
 
 /* The window of dimension d by its affine map; false: not inside. */
-static bool affine_window(const clpi_run *run, const clpi_ref_state *ref, const clpi_block_dim *dim, int d, int64_t size,
-                          clpi_window *out)
+static inline bool affine_window(const clpi_run *run, const clpi_ref_state *ref, const clpi_block_dim *dim, int d, int64_t size,
+                                 clpi_window *out)
 {
     int n_axes = run->exe->ir->n_axes;
     const int64_t *c = &ref->coefficient[d * n_axes];
@@ -176,17 +182,10 @@ static bool affine_window(const clpi_run *run, const clpi_ref_state *ref, const 
     for (int a = 0; a < n_axes; a++)
         sum += (uint64_t)c[a] * (uint64_t)run->program[a];
     int64_t index = (int64_t)sum, n = dim->n;
-    if (dim->kind == CLPI_BLOCK_ELEMENT) {
-        int64_t start = index - dim->pad_lo;
-        if (index < dim->pad_lo - n + 1 || index >= size + dim->pad_lo)
-            return false;
-        *out = (clpi_window){ start, start < 0 ? -start : 0, size - start < n ? size - start : n };
-        return true;
-    }
-    if (index < 0 || (n == 1 ? index >= size : index > (size - 1) / n))
+    if (index < ref->least[d] || index > ref->most[d])
         return false;
-    int64_t start = index * n;
-    *out = (clpi_window){ start, 0, size - start < n ? size - start : n };
+    int64_t start = dim->kind == CLPI_BLOCK_ELEMENT ? index - dim->pad_lo : index * n;
+    *out = (clpi_window){ start, start < 0 ? -start : 0, size - start < n ? size - start : n };
     return true;
 }
 
