@@ -22,7 +22,8 @@ typedef struct reduction {
     int64_t   n_in_bytes;         /* of an element */
 } reduction;
 
-enum { LANES = 16 };
+/* More than the compiler unrolls before it looks for vectors. */
+enum { LANES = 32 };
 
 /* name; T: elements; A: accumulators; start: the identity; fold: acc from acc and x */
 #define ROWS(name, T, A, start, fold)                                                                                  \
