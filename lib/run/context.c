@@ -116,8 +116,12 @@ clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx)
     clpi_env_init(&ctx->env, opts->alloc, opts->alloc_user);
     ctx->host = (clpi_host){ &ctx->env, opts->print, opts->print_user, opts->dump, opts->dump_user };
     ctx->schedule = opts->schedule;
+    clp_status status = CLP_OK;
+    if (opts->schedule < CLP_SCHEDULE_AUTO || opts->schedule > CLP_SCHEDULE_SIMT)
+        status = clpi_fail(&ctx->env, CLP_ERR_ARG, "schedule: there is no schedule %d", (int)opts->schedule);
     bool is_auto = !opts->device || !strcmp(opts->device, "auto");
-    clp_status status = is_auto ? open_first(ctx) : open_named(ctx, opts->device);
+    if (!status)
+        status = is_auto ? open_first(ctx) : open_named(ctx, opts->device);
     if (status) {
         snprintf(error_of_new, sizeof error_of_new, "%s", clpi_error_text(&ctx->env));
         ctx->dev = NULL;

@@ -464,6 +464,8 @@ Test(run, refuses_devices_by_naming_those_there_are)
     cr_expect_null(ctx);
     cr_expect(strstr(clp_last_error(NULL), "no device \"abacus\": this build has nothing of that name; there is "), "%s", clp_last_error(NULL));
     cr_expect(strstr(clp_last_error(NULL), "interp"), "%s", clp_last_error(NULL));
+    cr_expect_eq(clp_context_new(&(clp_context_opts){ .schedule = (clp_schedule)7 }, &ctx), CLP_ERR_ARG);
+    cr_expect_str_eq(clp_last_error(NULL), "schedule: there is no schedule 7");
 }
 
 static void look_for_interp(const char *which, bool usable, const char *detail, void *user)
@@ -501,6 +503,11 @@ Test(run, tells_about_a_kernel)
     clp_context_free(ctx);
 }
 
+static void find_kernel_text(const char *text, size_t n_bytes, void *user)
+{
+    *(size_t *)user = strstr(text, "__kernel") ? n_bytes : 0;
+}
+
 static void keep(const char *text, size_t n_bytes, void *user)
 {
     cr_expect_eq(strlen(text), n_bytes);
@@ -520,6 +527,20 @@ Test(run, emits_what_the_compiler_makes)
     cr_expect(strstr(text, "plan of twice"), "%s", text);
     FAILS(ctx, CLP_ERR_ARG, "there is no stage 9", clp_kernel_emit(k, (clp_stage)9, keep, text));
     clp_kernel_free(again);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+Test(run, emits_opencl_text_without_a_device)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k = kernel(ctx, TWICE);
+    size_t n = 0;
+    clp_status status = clp_kernel_emit(k, CLP_STAGE_CL, find_kernel_text, &n);
+    if (status == CLP_OK)
+        cr_expect(n > 0, "no `__kernel` in the text");
+    else /* a build without OpenCL says so */
+        FAILS(ctx, CLP_ERR_UNSUPPORTED, "this build has no OpenCL", status);
     clp_kernel_free(k);
     clp_context_free(ctx);
 }
@@ -603,6 +624,26 @@ Test(run, runs_a_box)
                     &(clp_run_opts){ .grid_start = &(int64_t){ 1 }, .grid_count = &(int64_t){ 2 } }));
     for (int i = 0; i < 16; i++)
         cr_expect_eq(o[i], i >= 4 && i < 12 ? 2 : 0, "element %d", i);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+/* ---- On a device ---- */
+
+Test(run, refuses_orders_that_a_device_does_not_have)
+{
+    clp_context *ctx;
+    if (clp_context_new(&(clp_context_opts){ .device = "cl" }, &ctx) != CLP_OK) {
+        cr_assert_null(getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
+        cr_skip_test("no OpenCL device: %s", clp_last_error(NULL));
+    }
+    clp_kernel *k = kernel(ctx, TWICE);
+    float x[4] = { 1, 2, 3, 4 }, o[4] = { 0 };
+    clp_array arrays[2] = { vector(x, &(int64_t){ 4 }), vector(o, &(int64_t){ 4 }) };
+    FAILS(ctx, CLP_ERR_UNSUPPORTED, "order", clp_run(k, arrays, 2, &(clp_run_opts){ .order = CLP_ORDER_REVERSE }));
+    cr_expect_eq(o[3], 0);
+    OK(ctx, clp_run(k, arrays, 2, NULL));
+    cr_expect_eq(o[3], 8);
     clp_kernel_free(k);
     clp_context_free(ctx);
 }
