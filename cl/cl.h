@@ -95,9 +95,4 @@ cl_event    clpi_cl_event_handle(void *event);       /* of the launch's last com
 /* The lines of a launch's log, in order of sequence and step. */
 clp_status  clpi_cl_print_log(const clpi_cl_exe *exe, const uint32_t *log, uint32_t n_words);
 
-/* ---- text.c ---- */
-/* The code of a kernel, in arena. */
-clp_status  clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
-                             clp_schedule schedule, clpi_code **out_code);
-
 #endif

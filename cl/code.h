@@ -55,4 +55,8 @@ typedef struct clpi_code {
 #define CLPI_LOG_WORDS (1u << 20)
 #define CLPI_LOG_HEAD  6u
 
+/* The code of a kernel, in arena: nest, schedule, emit. No device needed. text.c */
+clp_status clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
+                            clp_schedule schedule, clpi_code **out_code);
+
 #endif
