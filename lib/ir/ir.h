@@ -191,7 +191,9 @@ clp_val clpi_make_clip(clpi_build *b, clp_val v, clp_val lo, clp_val hi);     /*
 /* Subscripts as the front ends have them: fewer than dimensions, `...`, None, open slices. resolved once, here. */
 typedef struct clpi_subscript {
     enum { CLPI_ALL, CLPI_AT, CLPI_SLICE, CLPI_DS, CLPI_ELLIPSIS, CLPI_NEWAXIS } kind;
-    clp_val  val;                      /* AT: scalar or tile; DS: start. A constant start or index is a const op */
+    clp_val  val;                      /* AT: scalar or tile; DS: start. A const op is a constant: checked, and on a value
+                                        * counted from the end when negative */
+    bool     is_run_time;              /* val is none, even when it is a const op */
     bool     has_start, has_stop;      /* SLICE */
     int64_t  start, stop, stride;      /* SLICE; DS: stop is the size */
     clpi_pos pos;

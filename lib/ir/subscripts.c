@@ -79,7 +79,7 @@ static bool add_at(resolver *r, const clpi_subscript *s)
     clpi_sub sub = { .kind = t->rank == 0 ? CLPI_SUB_AT : CLPI_SUB_TILE };    /* before an op is made: the type may move */
     clp_val v = s->val;
     int64_t at, from;
-    if (clpi_const_int(r->b->ir, v, &from)) {
+    if (!s->is_run_time && clpi_const_int(r->b->ir, v, &from)) {
         if (!index_check(r, s->pos, from, &at))
             return false;
         if (at != from)
@@ -160,7 +160,7 @@ static bool add_ds(resolver *r, const clpi_subscript *s)
         return false;
     }
     int64_t from, at, last;
-    if (s->stop > 0 && clpi_const_int(r->b->ir, v, &from)) {
+    if (!s->is_run_time && s->stop > 0 && clpi_const_int(r->b->ir, v, &from)) {
         if (!index_check(r, s->pos, from, &at))
             return false;
         if (at != from)

@@ -328,10 +328,11 @@ static clpi_meaning eval_name(clpi_elab *e, const clpi_expr *x)
 /* ---- Subscripts -------------------------------------------------------------------------------------------------- */
 
 /* The index, or the start of a ds. A constant that adapts becomes an i32 where it fits. */
-static bool eval_index(clpi_elab *e, const clpi_expr *x, clp_val *out)
+static bool eval_index(clpi_elab *e, const clpi_expr *x, clp_val *out, bool *out_is_run_time)
 {
     clpi_meaning m = clpi_eval(e, x);
     int64_t at;
+    *out_is_run_time = m.kind == CLPI_IS_VALUE;
     if (clpi_adapts(&m) && m.kind == CLPI_IS_INT) {
         if (!clpi_to_int(e, &m, "an index", x->pos, &at))
             return false;
@@ -354,10 +355,10 @@ static bool eval_sub(clpi_elab *e, const clpi_sub_expr *x, clpi_subscript *out)
     case CLPI_SUBSCRIPT_NONE: out->kind = CLPI_NEWAXIS; return true;
     case CLPI_SUBSCRIPT_AT:
         out->kind = CLPI_AT;
-        return eval_index(e, x->a, &out->val);
+        return eval_index(e, x->a, &out->val, &out->is_run_time);
     case CLPI_SUBSCRIPT_DS:
         out->kind = CLPI_DS;
-        return eval_index(e, x->a, &out->val) && clpi_eval_int(e, x->b, "the size of ds", &out->stop) &&
+        return eval_index(e, x->a, &out->val, &out->is_run_time) && clpi_eval_int(e, x->b, "the size of ds", &out->stop) &&
                (!x->c || clpi_eval_int(e, x->c, "the stride of ds", &out->stride));
     case CLPI_SUBSCRIPT_SLICE:
         if (!x->a && !x->b && !x->c)
@@ -410,6 +411,7 @@ clp_dtype clpi_place_dtype(const clpi_elab *e, const clpi_place_meaning *p)
 static clpi_meaning eval_header_element(clpi_elab *e, const clpi_expr *x, int operand)
 {
     clp_val index[CLPI_MAX_SUBS];
+    bool is_run_time;
     if (!e->in_map) {
         clpi_say(e, x->pos, "elements of %s are read in index maps and in the body only", e->b->ir->operands[operand].name);
         return nothing;
@@ -419,7 +421,7 @@ static clpi_meaning eval_header_element(clpi_elab *e, const clpi_expr *x, int op
             clpi_say(e, x->subs.items[i].pos, "an index map reads single elements: expected an index");
             return nothing;
         }
-        if (!eval_index(e, x->subs.items[i].a, &index[i]))
+        if (!eval_index(e, x->subs.items[i].a, &index[i], &is_run_time))
             return nothing;
     }
     clpi_at_pos(e, x->pos);

@@ -242,9 +242,33 @@ static void print_if(clpi_printer *p, uint32_t at)
 
 /* ---- Statements ---- */
 
+/* Constants of an op that would mean something else, or nothing, where they are written: all of an op that would be
+ * computed on reading, and subscripts out of range.                                                                     */
+static void hide_constants(clpi_printer *p, const clpi_op *op)
+{
+    const clp_val *args = clpi_args(p->ir, op);
+    bool is_computed = clpi_ops[op->kind].is_elementwise || op->kind == CLP_OP_cast || op->kind == CLP_OP_bitcast;
+    for (uint32_t i = 0; i < op->n_args; i++)
+        is_computed &= clpi_op_at(p->ir, args[i])->kind == CLP_OP_const;
+    uint32_t first_sub = op->kind == CLP_OP_index ? 1 : 0;
+    for (uint32_t i = 0; i < op->n_args; i++) {
+        bool is_sub = i >= first_sub && i < first_sub + op->n_subs;
+        if (is_computed || (is_sub && clpi_print_is_outside(p->ir, op, i - first_sub)))
+            hide_constant(p, args[i]);
+    }
+}
+
+static void show_constants(clpi_printer *p, const clpi_op *op)
+{
+    for (uint32_t i = 0; i < op->n_args; i++)
+        if (clpi_op_at(p->ir, clpi_args(p->ir, op)[i])->kind == CLP_OP_const)
+            p->name[clpi_args(p->ir, op)[i].id] = 0;
+}
+
 /* `x[...] = v` or, with a mask, a call. */
 static void print_store(clpi_printer *p, const clpi_op *op)
 {
+    hide_constants(p, op);
     begin_line(p);
     if (op->has_mask)
         clpi_str_puts(p->s, "store(");
@@ -257,6 +281,7 @@ static void print_store(clpi_printer *p, const clpi_op *op)
         clpi_str_puts(p->s, ")");
     }
     end_line(p, NULL);
+    show_constants(p, op);
 }
 
 static void print_talk(clpi_printer *p, const clpi_op *op)
@@ -280,25 +305,17 @@ static void print_talk(clpi_printer *p, const clpi_op *op)
     end_line(p, NULL);
 }
 
-/* An op on numbers alone would be computed on reading: while it is printed, its operands are `var`s. */
 static void print_let(clpi_printer *p, uint32_t at)
 {
     const clpi_op *op = &p->ir->ops.items[at];
-    const clp_val *args = clpi_args(p->ir, op);
-    bool is_folded = clpi_ops[op->kind].is_elementwise || op->kind == CLP_OP_cast || op->kind == CLP_OP_bitcast;
-    for (uint32_t i = 0; i < op->n_args; i++)
-        is_folded &= clpi_op_at(p->ir, args[i])->kind == CLP_OP_const;
-    for (uint32_t i = 0; is_folded && i < op->n_args; i++)
-        hide_constant(p, args[i]);
-
+    hide_constants(p, op);
     uint32_t number = next_number(p);
     begin_line(p);
     clpi_str_add(p->s, "let v%" PRIu32 " = ", number);
     clpi_print_op(p, op);
     end_line(p, &p->ir->types.items[op->type]);
+    show_constants(p, op);
     p->name[at] = number;
-    for (uint32_t i = 0; is_folded && i < op->n_args; i++)
-        p->name[args[i].id] = 0;
 }
 
 static void print_ops(clpi_printer *p, uint32_t begin, uint32_t end)

@@ -30,15 +30,30 @@ static int64_t target_size(const clpi_ir *ir, const clpi_op *op, uint32_t i)
 }
 
 /* A start that the front ends write as a constant of their own: of slices, `:` and `...`. */
-static bool is_plain_start(const clpi_ir *ir, clp_val start, int64_t *out_start)
+static bool is_plain_start(const clpi_printer *p, clp_val start, int64_t *out_start)
 {
-    return clpi_type_of(ir, start)->dtype == CLP_I32 && clpi_const_int(ir, start, out_start) && *out_start >= 0;
+    return !p->name[start.id] && clpi_type_of(p->ir, start)->dtype == CLP_I32 && clpi_const_int(p->ir, start, out_start) &&
+           *out_start >= 0;
 }
 
-static bool is_every(const clpi_ir *ir, const clpi_sub *sub, clp_val start, int64_t size)
+bool clpi_print_is_outside(const clpi_ir *ir, const clpi_op *op, uint32_t i)
+{
+    const clpi_sub *sub = &clpi_subs(ir, op)[i];
+    int64_t at, size = target_size(ir, op, i), n = sub->kind == CLPI_SUB_RANGE ? sub->size : 1;
+    clp_val start = clpi_args(ir, op)[i + (op->kind == CLP_OP_index)];
+    if (clpi_op_at(ir, start)->kind != CLP_OP_const)
+        return false;
+    bool is_small = clpi_const_int(ir, start, &at) && at >= 0 && at <= INT32_MAX;
+    if (!is_small || (n > 1 && (sub->stride > INT32_MAX || sub->stride < INT32_MIN)))
+        return true;
+    int64_t last = n > 1 ? at + (n - 1) * sub->stride : at;
+    return last < 0 || (size >= 0 && n > 0 && (at >= size || last >= size));
+}
+
+static bool is_every(const clpi_printer *p, const clpi_sub *sub, clp_val start, int64_t size)
 {
     int64_t from;
-    return sub->kind == CLPI_SUB_RANGE && sub->size == size && sub->stride == 1 && is_plain_start(ir, start, &from) &&
+    return sub->kind == CLPI_SUB_RANGE && sub->size == size && sub->stride == 1 && is_plain_start(p, start, &from) &&
            from == 0;
 }
 
@@ -47,9 +62,9 @@ static void print_sub(clpi_printer *p, const clpi_sub *sub, clp_val v, int64_t s
     int64_t from;
     if (sub->kind != CLPI_SUB_RANGE) {
         clpi_print_value(p, v);
-    } else if (is_every(p->ir, sub, v, size)) {
+    } else if (is_every(p, sub, v, size)) {
         clpi_str_puts(p->s, ":");
-    } else if (is_plain_start(p->ir, v, &from) && sub->stride > 0 && (sub->size > 0 || from == 0)) {
+    } else if (is_plain_start(p, v, &from) && sub->stride > 0 && (sub->size > 0 || from == 0)) {
         int64_t stop = sub->size > 0 ? from + (sub->size - 1) * sub->stride + 1 : 0;
         clpi_str_add(p->s, "%" PRId64 ":%" PRId64, from, stop);
         if (sub->stride != 1)
@@ -77,7 +92,7 @@ void clpi_print_place(clpi_printer *p, const clpi_op *op)
         return;
     bool is_whole = true;
     for (uint32_t i = 0; i < op->n_subs; i++)
-        is_whole &= is_every(p->ir, &subs[i], args[i], target_size(p->ir, op, i));
+        is_whole &= is_every(p, &subs[i], args[i], target_size(p->ir, op, i));
     if (is_whole) {
         clpi_str_puts(p->s, "[...]");
         return;
