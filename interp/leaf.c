@@ -1,6 +1,7 @@
 /* leaf: const, iota, program_id, num_programs, dim.
  * In: the numbers of a launch. Out: tiles; all but program_id are made once for each launch. */
 #include <assert.h>
+#include <string.h>
 
 #include "interp/interp.h"
 
@@ -16,8 +17,14 @@ static bool eval_const(clpi_run *run, const clpi_step *s)
 static bool eval_iota(clpi_run *run, const clpi_step *s)
 {
     const leaf *x = s->info;
-    for (int64_t i = 0; i < s->n; i++)
-        clpi_elem_put(x->dtype, run->val[s->out], i, clpi_elem_cast(x->dtype, CLP_I64, (clpi_elem){ .i = i / x->inner % x->n }));
+    uint8_t *out = run->val[s->out];
+    size_t bytes = clpi_rep_bytes(x->dtype), line = (size_t)(x->n * x->inner) * bytes;
+    if (s->n == 0)
+        return true;
+    for (int64_t k = 0; k < x->n; k++)
+        clpi_tile_fill(x->dtype, out + (size_t)(k * x->inner) * bytes, clpi_elem_cast(x->dtype, CLP_I64, (clpi_elem){ .i = k }), x->inner);
+    for (size_t at = line; at < (size_t)s->n * bytes; at += line)
+        memcpy(out + at, out, line);
     return true;
 }
 

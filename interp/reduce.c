@@ -63,8 +63,8 @@ enum { LANES = 32 };
 #define MUL(a, x) ((a) * (x))
 #define MAX(a, x) ((x) > (a) ? (x) : (a))
 #define MIN(a, x) ((x) < (a) ? (x) : (a))
-#define MAX_NAN(a, x) (((x) > (a)) | ((x) != (x)) ? (x) : (a))      /* a NaN stays: nothing is greater than it */
-#define MIN_NAN(a, x) (((x) < (a)) | ((x) != (x)) ? (x) : (a))
+#define MAX_NAN(a, x) ((((x) > (a)) | ((x) != (x))) ? (x) : (a))      /* a NaN stays: nothing is greater than it */
+#define MIN_NAN(a, x) ((((x) < (a)) | ((x) != (x))) ? (x) : (a))
 #define ANY(a, x) ((a) | (x))
 #define ALL(a, x) ((a) & (x))
 

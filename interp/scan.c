@@ -26,8 +26,8 @@ typedef void (*scan_fn)(void *out, const void *in, const scan_shape *x);
 
 #define ADD(a, v) ((a) + (v))
 #define MUL(a, v) ((a) * (v))
-#define MAX(a, v) (((v) > (a)) | ((v) != (v)) ? (v) : (a))
-#define MIN(a, v) (((v) < (a)) | ((v) != (v)) ? (v) : (a))
+#define MAX(a, v) ((((v) > (a)) | ((v) != (v))) ? (v) : (a))
+#define MIN(a, v) ((((v) < (a)) | ((v) != (v))) ? (v) : (a))
 #define SCANS(d, T, A)                                                                                                 \
     SCAN(cumsum_##d, T, A, ADD) SCAN(cumprod_##d, T, A, MUL) SCAN(cummax_##d, T, T, MAX) SCAN(cummin_##d, T, T, MIN)
 SCANS(i8, int8_t, uint32_t)
