@@ -102,8 +102,11 @@ static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const c
     }
     if (e->is_fast && !is_checked)
         return NULL;
-    const char *name = e->ir->operands[a->target].name;
-    return clpi_text(e, "%s_lo%d <= %s && %s%s < %s_hi%d", name, d, at, at, reach ? clpi_text(e, " + %d", reach) : "", name, d);
+    const clpi_operand *x = &e->ir->operands[a->target];
+    const char *below = clpi_text(e, "%s%s < %s_hi%d", at, reach ? clpi_text(e, " + %d", reach) : "", x->name, d);
+    if (clpi_has_low_edge(x, d))
+        return clpi_text(e, "%s_lo%d <= %s && %s", x->name, d, at, below);
+    return is_checked ? clpi_text(e, "0 <= %s && %s", at, below) : below;
 }
 
 static const char *inside_text(clpi_emit *e, const clpi_access *a, int reach)

@@ -58,7 +58,13 @@ bool clpi_has_squeezed(const clpi_operand *x)
     return false;
 }
 
-/* x_at<d>, the first element along array dimension d, and x_lo x_hi of ref dimension r (-1: squeezed). */
+bool clpi_has_low_edge(const clpi_operand *x, int ref_dim)
+{
+    return x->has_block && x->block[x->ref_dim[ref_dim]].kind == CLPI_BLOCK_ELEMENT;
+}
+
+/* x_at<d>, the first element along array dimension d, and x_lo (where it can be above 0) and x_hi of ref dimension
+ * r (-1: squeezed). */
 static void emit_window(clpi_emit *e, int operand, int d, int r)
 {
     const clpi_operand *x = &e->ir->operands[operand];
@@ -84,7 +90,6 @@ static void emit_window(clpi_emit *e, int operand, int d, int r)
     } else {
         clpi_line(e, "const long %s_at%d = %s_b%d * %lldL;", name, d, name, d, n);
     }
-    clpi_line(e, "const int %s_lo%d = 0;", name, r);
     clpi_line(e, "const int %s_hi%d = (int)min(%s - %s_at%d, %lldL);", name, r, size, name, d, n);
 }
 
@@ -100,8 +105,11 @@ static void emit_fast(clpi_emit *e, const clpi_operand *x)
 {
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    for (int r = 0; x->has_block && r < x->ref_rank; r++)
-        clpi_str_add(&s, "%s_lo%d == 0 && %s_hi%d == %lld && ", x->name, r, x->name, r, (long long)x->ref_size[r]);
+    for (int r = 0; x->has_block && r < x->ref_rank; r++) {
+        if (clpi_has_low_edge(x, r))
+            clpi_str_add(&s, "%s_lo%d == 0 && ", x->name, r);
+        clpi_str_add(&s, "%s_hi%d == %lld && ", x->name, r, (long long)x->ref_size[r]);
+    }
     if (clpi_has_squeezed(x))
         clpi_str_add(&s, "%s_in && ", x->name);
     if (x->ref_rank > 0 && x->ref_dim[x->ref_rank - 1] == x->rank - 1)
@@ -124,7 +132,7 @@ static void emit_block(clpi_emit *e, int operand)
             emit_window(e, operand, d, r);
             at = clpi_text(e, "%s + %s_at%d * %s", at, x->name, d, clpi_number_text(e, CLPI_NUMBER_STRIDE, operand, d));
         } else {
-            clpi_line(e, "const int %s_lo%d = 0, %s_hi%d = (int)%s;", x->name, r, x->name, r, clpi_number_text(e, CLPI_NUMBER_SIZE, operand, d));
+            clpi_line(e, "const int %s_hi%d = (int)%s;", x->name, r, clpi_number_text(e, CLPI_NUMBER_SIZE, operand, d));
         }
         if (x->has_block && x->block[d].kind == CLPI_BLOCK_SQUEEZED)
             all_in = clpi_text(e, "%s%s%s_in%d", all_in ? all_in : "", all_in ? " && " : "", x->name, d);

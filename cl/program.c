@@ -31,7 +31,7 @@ clp_status clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text
     cl_int code = CL_SUCCESS;
     clpi_str all;
     clpi_str_init(&all, env);
-    clpi_str_add(&all, "-cl-std=CL1.2%s%s%s", dev->limits.has_correct_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
+    clpi_str_add(&all, "-cl-std=CL1.2 -w%s%s%s", dev->limits.has_correct_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
                  options && *options ? " " : "", options ? options : "");
     if (all.failed) {
         clpi_str_done(&all);
