@@ -57,6 +57,7 @@ typedef enum clpi_binding_kind {
     CLPI_BIND_ABSENT        /* an operand whose `if` is false */
 } clpi_binding_kind;
 
+enum { CLPI_MAX_DECLARED = 1024 };      /* operands, axes, dims */
 enum { CLPI_LATER = -1, CLPI_FAILED = -2 };
 
 /* A name. number: DIM, AXIS, OPERAND: in the IR; LATER: an operand that is not made yet, FAILED: not made, reported. */
@@ -90,6 +91,7 @@ typedef struct clpi_elab {
     uint32_t frame_begin, frame_end;   /* the others that are seen: of the kernel, or of the fn being inlined */
     uint32_t kernel_begin, kernel_end;
 
+    bool     in_constants;             /* of `const`, parameters: what is alone is an i32 there too */
     bool     makes_dims;               /* in shapes: an unknown name is a new dim */
     bool     in_map;                   /* in index maps: axis names and elements of prefetch operands */
     bool     stopped;                  /* too much work, or too many errors */
@@ -139,6 +141,10 @@ static inline clpi_meaning clpi_mean_dtype(clp_dtype d) { return (clpi_meaning){
 clpi_meaning clpi_mean_value(clp_val v);                         /* NOTHING for the null value */
 /* kind on constants that adapt; false: not computable here, as popcount, which depends on a width. */
 bool clpi_fold_exact(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *args, int n, clpi_pos pos, clpi_meaning *out);
+/* kind on constants of one dtype, by the formula of the op: the constant of that dtype that comes of it. false: that dtype
+ * does not do for the op, or a constant does not fit it, reported then.                                                  */
+bool clpi_fold_typed(clpi_elab *e, clpi_op_kind kind, clp_dtype dtype, const clpi_meaning *args, int n, const clpi_pos *of_args,
+                     clpi_pos pos, clpi_meaning *out);
 clpi_meaning clpi_cast_exact(const clpi_meaning *m, clp_dtype dtype);
 clpi_meaning clpi_mean_stored(clp_dtype dtype, uint64_t bits);      /* a constant of that dtype */
 /* The stored bits of a constant that becomes dtype; false: it does not fit, reported. */

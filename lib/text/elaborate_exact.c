@@ -275,6 +275,42 @@ clpi_meaning clpi_mean_stored(clp_dtype dtype, uint64_t bits)
     return mean_elem(dtype, clpi_elem_from_bits(dtype, bits));
 }
 
+/* Whether an op of these types computes in the dtype. */
+static bool takes(clpi_types types, clp_dtype dtype)
+{
+    if (clpi_is_f8(dtype))
+        return false;
+    switch (types) {
+    case CLP_ARI: case CLP_ORD: case CLP_CMP: return dtype != CLP_BOOL;
+    case CLP_FLT: case CLP_TST: return clpi_is_float(dtype);
+    case CLP_INT: return clpi_is_int(dtype);
+    case CLP_BIT: return clpi_is_int(dtype) || dtype == CLP_BOOL;
+    case CLP_EQU: return true;
+    default: return false;
+    }
+}
+
+bool clpi_fold_typed(clpi_elab *e, clpi_op_kind kind, clp_dtype dtype, const clpi_meaning *args, int n, const clpi_pos *of_args,
+                     clpi_pos pos, clpi_meaning *out)
+{
+    clpi_types types = clpi_ops[kind].types;
+    clpi_elem elems[3] = { { 0 } };
+    if (!takes(types, dtype))
+        return false;
+    for (int i = 0; i < n; i++) {
+        uint64_t bits;
+        if (!clpi_is_exact(&args[i]) || (args[i].dtype && args[i].dtype != dtype))
+            return false;
+        if (!clpi_exact_bits(e, &args[i], dtype, of_args ? of_args[i] : pos, &bits))
+            return false;
+        elems[i] = clpi_elem_from_bits(dtype, bits);
+    }
+    clpi_elem r = clpi_scalar_ew(kind, dtype, elems);
+    bool is_test = types == CLP_CMP || types == CLP_EQU || types == CLP_TST;
+    *out = is_test ? clpi_mean_truth(r.u != 0) : mean_elem(dtype, r);
+    return true;
+}
+
 static void say_unfit(clpi_elab *e, const clpi_meaning *m, clp_dtype dtype, clpi_pos pos)
 {
     clpi_str s;

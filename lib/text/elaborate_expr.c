@@ -46,7 +46,7 @@ static clp_dtype default_dtype(const clpi_elab *e, const clpi_meaning *m)
         return CLP_BOOL;
     if (m->kind == CLPI_IS_REAL)
         return CLP_F32;
-    return e->b->in_header ? CLP_I64 : CLP_I32;
+    return e->b->in_header && !e->in_constants ? CLP_I64 : CLP_I32;
 }
 
 clp_val clpi_to_value(clpi_elab *e, const clpi_meaning *m, clp_dtype wanted, clpi_pos pos)
@@ -144,6 +144,9 @@ clpi_meaning clpi_apply_at(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *
         wanted = CLP_F32;
     if (!wanted && clpi_ops[kind].types == CLP_FLT)
         wanted = CLP_F32;
+    clp_dtype common = wanted ? wanted : default_dtype(e, &args[0]);
+    if (clpi_fold_typed(e, kind, common, args, n, of_args, pos, &folded))
+        return folded;
     for (int i = 0; i < n; i++) {
         vals[i] = clpi_to_value(e, &args[i], i < first ? CLP_BOOL : wanted, of_args ? of_args[i] : pos);
         if (!vals[i].id)
@@ -279,7 +282,9 @@ static clpi_meaning eval_operand(clpi_elab *e, const clpi_binding *binding, clpi
 static clpi_meaning eval_unbound(clpi_elab *e, const clpi_expr *x)
 {
     if (e->makes_dims && strcmp(x->name, "_") != 0) {
-        int number = clpi_build_dim(e->b, x->name);
+        int number = e->b->ir->n_dims < CLPI_MAX_DECLARED ? clpi_build_dim(e->b, x->name) : -1;
+        if (e->b->ir->n_dims == CLPI_MAX_DECLARED && number < 0)
+            clpi_say(e, x->pos, "a kernel has at most %d dims", CLPI_MAX_DECLARED);
         if (number < 0 || !clpi_name_bind(e, (clpi_name){ x->name, x->pos }, CLPI_BIND_DIM, number, nothing))
             return nothing;
         return clpi_mean_value(clpi_make_leaf(e->b, CLP_OP_dim, (uint64_t)number));

@@ -130,17 +130,32 @@ static int make_operand(clpi_elab *e, const clpi_operand_decl *decl)
     return number < 0 ? CLPI_FAILED : number;
 }
 
+/* The tables of a kernel's operands and axes are short ones: whatever walks them need not be clever. */
+static bool is_small(clpi_elab *e)
+{
+    const clpi_kernel_decl *kernel = e->kernel;
+    if (kernel->operands.n > CLPI_MAX_DECLARED)
+        clpi_say(e, kernel->operands.items[CLPI_MAX_DECLARED].name.pos, "a kernel has at most %d operands", CLPI_MAX_DECLARED);
+    if (kernel->axes.n > CLPI_MAX_DECLARED)
+        clpi_say(e, kernel->axes.items[CLPI_MAX_DECLARED].name.pos, "a grid has at most %d axes", CLPI_MAX_DECLARED);
+    return kernel->operands.n <= CLPI_MAX_DECLARED && kernel->axes.n <= CLPI_MAX_DECLARED;
+}
+
 static void bind_operands(clpi_elab *e)
 {
+    uint32_t n_present = 0;
     for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
         const clpi_operand_decl *decl = &e->kernel->operands.items[i];
         clpi_binding_kind kind = is_present(e, decl) ? CLPI_BIND_OPERAND : CLPI_BIND_ABSENT;
+        n_present += kind == CLPI_BIND_OPERAND;
         if (clpi_name_bind(e, decl->name, kind, CLPI_LATER, nothing))
             continue;
         clpi_binding *first = clpi_find(e, decl->name.text);
         if (first && first->kind == CLPI_BIND_OPERAND)       /* which of the two is meant, nobody knows */
             first->number = CLPI_FAILED;
     }
+    if (n_present == 0)
+        clpi_say(e, e->kernel->name.pos, "%s has no operands here: the `if` of each is false", e->kernel->name.text);
 }
 
 /* The binding of an operand that this declaration made; NULL: absent, failed, or its name was taken. */
@@ -220,8 +235,8 @@ static void make_axis_sizes(clpi_elab *e)
 {
     for (uint32_t i = 0; i < e->kernel->axes.n; i++) {
         const clpi_axis_decl *decl = &e->kernel->axes.items[i];
-        const clpi_binding *binding = clpi_find(e, decl->name.text);
         clp_val v = eval_size(e, decl->size);
+        const clpi_binding *binding = clpi_find(e, decl->name.text);
         if (binding && binding->kind == CLPI_BIND_AXIS && binding->name == decl->name.text)
             e->b->ir->axes[binding->number].size = v;
     }
@@ -262,6 +277,8 @@ static void check_tunes(clpi_elab *e)
 
 bool clpi_elaborate_header(clpi_elab *e)
 {
+    if (!is_small(e))
+        return false;
     bind_operands(e);
     bind_axes(e);
     make_operands(e);

@@ -181,6 +181,7 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
     CLP_TRY(clpi_diag_finish(&diag, CLP_ERR_ARG));
 
     check_fns(e);
+    e->in_constants = true;
     bind_consts(e);
     e->kernel_begin = e->names.n;
     for (uint32_t i = 0; i < e->kernel->params.n; i++) {
@@ -196,6 +197,7 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
         }
         clpi_name_bind(e, decl->name, CLPI_BIND_LET, 0, m);
     }
+    e->in_constants = false;
     for (uint32_t k = 0; k < gs.n; k++)
         if (gs.items[k].value)
             say_no_param(e, &diag, &gs.items[k].name);

@@ -77,16 +77,16 @@ static void get_vars(clpi_elab *e, const carried *c)
         c->vals[i] = var_value(e, c->items[i]);
 }
 
-/* Regions nest as deep as blocks of the text may; inlining must not go past that. */
+/* Regions nest about as deep as blocks of the text may; inlining must not go past that. */
 static bool may_open(clpi_elab *e, clpi_pos pos)
 {
     if (e->b->in_header) {
         clpi_say(e, pos, "loops and branches on values stand in the body only");
         return false;
     }
-    if (e->b->open.n < CLPI_MAX_NESTING)
+    if (e->b->open.n < CLPI_MAX_REGIONS)
         return true;
-    clpi_say(e, pos, "nested too deeply: the limit is %d", CLPI_MAX_NESTING);
+    clpi_say(e, pos, "nested too deeply: the limit is %d", CLPI_MAX_REGIONS);
     return false;
 }
 
@@ -325,8 +325,8 @@ static bool is_scalar_operand(const clpi_elab *e, const clpi_binding *binding)
 static void assign_var(clpi_elab *e, const clpi_stmt *s)
 {
     const clpi_expr *x = s->place;
-    clpi_binding *binding = clpi_find(e, x->name);
     clpi_meaning m = clpi_eval(e, s->value);
+    const clpi_binding *binding = clpi_find(e, x->name);       /* afterwards: the list of names may move meanwhile */
     if (!binding) {
         clpi_say_unknown(e, "name", x->name, x->pos, false);
         return;

@@ -299,7 +299,7 @@ static bool parse_operands(clpi_parser *p, clpi_kernel_decl *kernel)
 {
     if (!clpi_expect(p, CLPI_T_OPEN_PAREN, "the kernel's name and parameters"))
         return false;
-    while (!clpi_at(p, CLPI_T_CLOSE_PAREN)) {
+    do {
         clpi_operand_decl operand;
         if (parse_operand(p, &operand)) {
             if (!kept(p, CLPI_PUSH(p->arena, &kernel->operands, operand)))
@@ -311,9 +311,7 @@ static bool parse_operands(clpi_parser *p, clpi_kernel_decl *kernel)
             return false;
         if (p->panic)
             recover_operand(p);
-        if (!clpi_take(p, CLPI_T_COMMA))
-            break;
-    }
+    } while (clpi_take(p, CLPI_T_COMMA));
     return clpi_expect(p, CLPI_T_CLOSE_PAREN, "the operands");
 }
 
