@@ -5,6 +5,7 @@
 #include "text/text.h"
 
 enum { CLPI_MAX_ERRORS = 20, CLPI_MAX_NESTING = 200 };
+enum { CLPI_MAX_REGIONS = CLPI_MAX_NESTING - 10 };      /* so that what is printed of them can be read back */
 
 typedef struct clpi_diag {
     clpi_env          *env;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#include "text/diag.h"
+
 static const clp_val none = { 0 };
 
 /* What the calls of this file share: a list of carried values in, one out. `vals` is a copy: the caller's list may be the
@@ -35,6 +37,13 @@ static bool enter_with(clp_builder *b, const char *call, const clp_val *heads, i
     return entered && clpi_check_list(b, "the list to hand out values", out, n);
 }
 
+static bool may_begin(clp_builder *b)
+{
+    if (b->build.open.n >= CLPI_MAX_REGIONS)
+        clpi_builder_fail(b, "regions are nested too deeply: the limit is %d", CLPI_MAX_REGIONS);
+    return !b->failed;
+}
+
 /* The innermost open region, 0: none. */
 static uint32_t open_region(const clp_builder *b)
 {
@@ -54,7 +63,7 @@ clp_val clp_for_begin(clp_builder *b, clp_val lo, clp_val hi, int64_t step, cons
 {
     carried c;
     clp_val index = none;
-    if (!enter_with(b, "clp_for_begin", (clp_val[]){ lo, hi }, 2, inits, n_carried, out_carried, &c))
+    if (!enter_with(b, "clp_for_begin", (clp_val[]){ lo, hi }, 2, inits, n_carried, out_carried, &c) || !may_begin(b))
         return none;
     clpi_for_begin(&b->build, lo, hi, step, c.vals, c.n, &index, out_carried);
     return clpi_leave(b, index);
@@ -75,7 +84,7 @@ void clp_for_end(clp_builder *b, const clp_val *nexts, int n_carried, clp_val *o
 void clp_while_begin(clp_builder *b, clp_val first_condition, const clp_val *inits, int n_carried, clp_val *out_carried)
 {
     carried c;
-    if (!enter_with(b, "clp_while_begin", &first_condition, 1, inits, n_carried, out_carried, &c))
+    if (!enter_with(b, "clp_while_begin", &first_condition, 1, inits, n_carried, out_carried, &c) || !may_begin(b))
         return;
     clpi_while_begin(&b->build, first_condition, c.vals, c.n, out_carried);
     clpi_leave(b, none);
@@ -96,7 +105,7 @@ void clp_while_end(clp_builder *b, clp_val next_condition, const clp_val *nexts,
 void clp_if_begin(clp_builder *b, clp_val condition, const clp_val *inits, int n_carried)
 {
     carried c;
-    if (!enter(b, "clp_if_begin", &condition, 1, inits, n_carried, &c))
+    if (!enter(b, "clp_if_begin", &condition, 1, inits, n_carried, &c) || !may_begin(b))
         return;
     clpi_if_begin(&b->build, condition, c.vals, c.n);
     clpi_leave(b, none);

@@ -470,3 +470,65 @@ Test(trace, a_description_without_a_body)
     cr_expect_eq(clpi_trace(&env, &arena, &desc, &ir), CLP_ERR_ARG);
     cr_expect_str_eq(clpi_error_text(&env), "a kernel needs a name: `for` is none");
 }
+
+/* ---- Limits and memory ---- */
+
+/* user: how deep. */
+static void nested(clp_builder *b, const clp_ref *r, void *user)
+{
+    clp_val zero = clp_const(b, CLP_I32, 0), v = clp_load_at(b, r[0], (clp_subscript[]){ clp_at(zero) }, 1, none, none);
+    for (int i = 0; i < *(int *)user; i++)
+        clp_while_begin(b, clp_lt(b, v, zero), &v, 1, &v);
+    for (int i = 0; i < *(int *)user; i++)
+        clp_while_end(b, clp_lt(b, v, zero), &v, 1, &v);
+}
+
+Test(trace, regions_nest_as_deep_as_the_language_reads)
+{
+    int depth = 191;
+    expect_body_error(nested, &depth, "k: call 384, clp_while_begin(bool): regions are nested too deeply: the limit is 190");
+    depth = 190;
+    clp_operand_desc operands[] = { { CLP_IN, "x", CLP_I32, "1", NULL, NULL, NULL, NULL } };
+    clp_kernel_desc desc = { "k", operands, 1, NULL, 0, NULL, 0, NULL, false, nested, &depth };
+    const clpi_ir *ir = from_desc(&desc);
+    clpi_str text, why;
+    clpi_str_init(&text, &env);
+    clpi_str_init(&why, &env);
+    clpi_ir_print(ir, &text);
+    cr_expect(clpi_ir_equal(ir, from_text(text.text), &why), "%s", why.text);
+    clpi_str_done(&why);
+    clpi_str_done(&text);
+}
+
+static void lost_memory(clp_builder *b, const clp_ref *r, void *user)
+{
+    add_one(b, r, user);
+    control(b, r, user);
+}
+
+/* The first, second, third ... allocation fails: each time the status says so, and nothing stays allocated. */
+Test(trace, out_of_memory_anywhere)
+{
+    clp_operand_desc operands[] = {
+        { CLP_IN, "x", CLP_I32, "N", "b", "(p) -> (min(p, num_programs(i) - 1))", "-1", NULL },
+        { CLP_OUT, "o", CLP_I32, "N", "b", "(i) -> (i)", NULL, "x" } };
+    clp_axis_desc axes[] = { { "i", "cdiv(N, b)", false } };
+    clp_param params[] = { { "b", 8 } };
+    clp_kernel_desc desc = { "k", operands, 2, axes, 1, params, 1, "N > 0", false, lost_memory, NULL };
+    clp_status status = CLP_ERR_OOM;
+    for (size_t budget = 0; status != CLP_OK; budget++) {
+        failing_alloc failing = { .budget = budget };
+        clpi_env small;
+        clpi_arena of_small;
+        clpi_ir *ir;
+        clpi_env_init(&small, failing_alloc_fn, &failing);
+        clpi_arena_init(&of_small, &small);
+        status = clpi_trace(&small, &of_small, &desc, &ir);
+        cr_assert(status == CLP_OK || status == CLP_ERR_OOM, "budget %zu: %s: %s", budget, clp_status_name(status), clpi_error_text(&small));
+        cr_assert_eq(status == CLP_OK, ir != NULL);
+        clpi_arena_done(&of_small);
+        clpi_env_done(&small);
+        cr_assert_eq(failing.n_live, 0, "budget %zu leaves %zu allocations", budget, failing.n_live);
+        cr_assert_lt(budget, 10000);
+    }
+}
