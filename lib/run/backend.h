@@ -67,6 +67,18 @@ typedef struct clpi_backend {
     clp_status (*read)    (void *mem, size_t at, void *dst, size_t n_bytes);
 } clpi_backend;
 
+/* For a backend whose callers hand over objects of their own (clpallas_cl.h): the public objects made around what the
+ * backend made of those, and looked into. On failure what was to be adopted stays the caller's.                       */
+typedef clp_status (*clpi_open_fn)(const clpi_host *host, const void *user, void **out_dev);
+clp_status clpi_context_adopt(const clp_context_opts *opts, const clpi_backend *backend, clpi_open_fn open, const void *user,
+                              clp_context **out_ctx);                      /* opts->device is not looked at */
+clp_status clpi_buffer_adopt(clp_context *ctx, void *mem, size_t n_bytes, clp_buffer **out_buffer);
+clp_status clpi_event_adopt(clp_context *ctx, void *event, clp_event **out_event);
+clpi_env  *clpi_context_env(clp_context *ctx);
+void      *clpi_context_dev(const clp_context *ctx, const clpi_backend *backend);    /* NULL: the context is of another backend */
+void      *clpi_buffer_mem(const clp_buffer *buffer, const clpi_backend *backend);   /* likewise */
+void      *clpi_event_launched(const clp_event *event, const clpi_backend *backend); /* likewise; NULL too when nothing ran */
+
 extern const clpi_backend *const clpi_backends[];    /* in the order "auto" tries them; ends with NULL (lib/run/backends.c) */
 extern const clpi_backend clpi_cl_backend;           /* cl/cl.c */
 extern const clpi_backend clpi_interp_backend;       /* interp/interp.c */

@@ -24,6 +24,20 @@ clp_status clp_buffer_new(clp_context *ctx, size_t n_bytes, clp_buffer **out_buf
     return CLP_OK;
 }
 
+clp_status clpi_buffer_adopt(clp_context *ctx, void *mem, size_t n_bytes, clp_buffer **out_buffer)
+{
+    clp_buffer *buffer = *out_buffer = clpi_alloc(&ctx->env, 1, sizeof *buffer);
+    if (!buffer)
+        return CLP_ERR_OOM;
+    *buffer = (clp_buffer){ ctx, mem, n_bytes };
+    return CLP_OK;
+}
+
+void *clpi_buffer_mem(const clp_buffer *buffer, const clpi_backend *backend)
+{
+    return buffer->ctx->backend == backend ? buffer->mem : NULL;
+}
+
 void clp_buffer_free(clp_buffer *buffer)
 {
     if (!buffer)

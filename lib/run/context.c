@@ -98,7 +98,9 @@ static void context_close(clp_context *ctx)
     clpi_free(&env, ctx, 1, sizeof *ctx);
 }
 
-clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx)
+/* open: makes the device of a context, of which all else is there. */
+static clp_status context_new(const clp_context_opts *opts, clp_status (*open)(clp_context *ctx, const void *user),
+                              const void *user, clp_context **out_ctx)
 {
     if (!out_ctx)
         return CLP_ERR_ARG;
@@ -119,9 +121,8 @@ clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx)
     clp_status status = CLP_OK;
     if (opts->schedule < CLP_SCHEDULE_AUTO || opts->schedule > CLP_SCHEDULE_SIMT)
         status = clpi_fail(&ctx->env, CLP_ERR_ARG, "schedule: there is no schedule %d", (int)opts->schedule);
-    bool is_auto = !opts->device || !strcmp(opts->device, "auto");
     if (!status)
-        status = is_auto ? open_first(ctx) : open_named(ctx, opts->device);
+        status = open(ctx, user);
     if (status) {
         snprintf(error_of_new, sizeof error_of_new, "%s", clpi_error_text(&ctx->env));
         ctx->dev = NULL;
@@ -131,6 +132,42 @@ clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx)
     ctx->backend->limits(ctx->dev, &ctx->limits);
     *out_ctx = ctx;
     return CLP_OK;
+}
+
+static clp_status open_device(clp_context *ctx, const void *user)
+{
+    const char *device = user;
+    return !device || !strcmp(device, "auto") ? open_first(ctx) : open_named(ctx, device);
+}
+
+clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx)
+{
+    return context_new(opts, open_device, opts ? opts->device : NULL, out_ctx);
+}
+
+typedef struct adoption { const clpi_backend *backend; clpi_open_fn open; const void *user; } adoption;
+
+static clp_status open_adopted(clp_context *ctx, const void *user)
+{
+    const adoption *a = user;
+    ctx->backend = a->backend;
+    return a->open(&ctx->host, a->user, &ctx->dev);
+}
+
+clp_status clpi_context_adopt(const clp_context_opts *opts, const clpi_backend *backend, clpi_open_fn open, const void *user,
+                              clp_context **out_ctx)
+{
+    return context_new(opts, open_adopted, &(adoption){ backend, open, user }, out_ctx);
+}
+
+clpi_env *clpi_context_env(clp_context *ctx)
+{
+    return &ctx->env;
+}
+
+void *clpi_context_dev(const clp_context *ctx, const clpi_backend *backend)
+{
+    return ctx->backend == backend ? ctx->dev : NULL;
 }
 
 void clp_context_free(clp_context *ctx)

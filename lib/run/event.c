@@ -5,16 +5,28 @@
 
 #include "run/run.h"
 
-clp_status clpi_event_new(const clp_kernel *kernel, clp_event **out_event)
+clp_status clpi_event_new(clp_context *ctx, const clp_kernel *kernel, clp_event **out_event)
 {
-    clp_event *event = *out_event = clpi_alloc(&kernel->ctx->env, 1, sizeof *event);
+    clp_event *event = *out_event = clpi_alloc(&ctx->env, 1, sizeof *event);
     if (!event)
         return CLP_ERR_OOM;
-    event->ctx = kernel->ctx;
+    event->ctx = ctx;
     event->kernel = kernel;
     event->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    clpi_arena_init(&event->arena, &kernel->ctx->env);
+    clpi_arena_init(&event->arena, &ctx->env);
     return CLP_OK;
+}
+
+clp_status clpi_event_adopt(clp_context *ctx, void *launched, clp_event **out_event)
+{
+    CLP_TRY(clpi_event_new(ctx, NULL, out_event));
+    (*out_event)->launched = launched;
+    return CLP_OK;
+}
+
+void *clpi_event_launched(const clp_event *event, const clpi_backend *backend)
+{
+    return event->ctx->backend == backend ? event->launched : NULL;
 }
 
 static clp_status finish(clp_event *event)

@@ -86,7 +86,7 @@ clp_status clp_run_async(clp_kernel *kernel, const clp_array *arrays, int n_arra
     if (!out_event)
         return clpi_fail(&kernel->ctx->env, CLP_ERR_ARG, "clp_run_async: out_event is NULL");
     clp_event *event;
-    CLP_TRY(clpi_event_new(kernel, &event));
+    CLP_TRY(clpi_event_new(kernel->ctx, kernel, &event));
     clp_status status = run(event, arrays, n_arrays, opts ? opts : &default_opts);
     if (status) {
         event->launched = NULL;

@@ -83,7 +83,7 @@ clp_status clpi_memory_read_back(const clp_event *event);          /* copies wha
 void       clpi_memory_release(clp_event *event);
 
 /* ---- event.c ---- */
-clp_status clpi_event_new(const clp_kernel *kernel, clp_event **out_event);
+clp_status clpi_event_new(clp_context *ctx, const clp_kernel *kernel, clp_event **out_event);   /* kernel: NULL when adopted */
 void       clpi_event_settle(clp_event *event);                    /* waits; what it ran into stays in the event */
 
 #endif
