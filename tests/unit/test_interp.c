@@ -211,6 +211,36 @@ Test(interp, scratch_is_poison_in_every_sequence)
     bench_close(&t);
 }
 
+Test(interp, an_array_without_elements_reads_pad)
+{
+    bench t;
+    float o[4] = { 0 };
+    bench_open(&t, "kernel k(in x: f32[N] block [4] at (0) pad 6, out z: f32[N] block [4] at (0), out o: f32[4]) grid () { z[...] = x[...]; o[...] = x[...] + x[1]; }");
+    clp_array arrays[] = { vector(CLP_F32, o, (int64_t[]){ 0 }), vector(CLP_F32, o, (int64_t[]){ 0 }), vector(CLP_F32, o, (int64_t[]){ 4 }) };
+    OK(t.ctx, clp_run(t.k, arrays, 3, NULL));
+    cr_expect(o[0] == 12 && o[3] == 12);
+    bench_close(&t);
+}
+
+Test(interp, small_floats_keep_their_bits_and_round_on_every_operation)
+{
+    bench t;
+    uint8_t x[4] = { 0x38, 0x7e, 0x01, 0xff }, y[4] = { 0 };     /* f8e4m3: 1, 448, 2^-9, NaN */
+    uint16_t h[3] = { 0 };
+    float d[1] = { 0 };
+    double w[3] = { 1.00048828125 + 1e-9, 65520.0, 2049.0 };     /* f16: just above half way to 1 + 2^-10; beyond; a tie */
+    bench_open(&t, "kernel k(in x: f8e4m3[4], out y: f8e4m3[4], in w: f64[3], out h: f16[3], out d: f32[1]) grid () {\n"
+                   "  y[...] = x[...]; h[...] = cast(w[...], f16); d[0] = sum(dot(reshape(x[ds(0, 2)], [1, 2]), reshape(x[ds(0, 2)], [2, 1])));\n"
+                   "  let a = cast(2048, f16); assert((a + 1.0f16) + 1.0f16 == a, \"rounded twice\"); }");
+    clp_array arrays[] = { vector(CLP_F8E4M3, x, (int64_t[]){ 4 }), vector(CLP_F8E4M3, y, (int64_t[]){ 4 }), vector(CLP_F64, w, (int64_t[]){ 3 }),
+                           vector(CLP_F16, h, (int64_t[]){ 3 }), vector(CLP_F32, d, (int64_t[]){ 1 }) };
+    OK(t.ctx, clp_run(t.k, arrays, 5, NULL));
+    cr_expect(y[0] == 0x38 && y[1] == 0x7e && y[2] == 0x01 && (y[3] & 0x7f) == 0x7f);
+    cr_expect(h[0] == 0x3c01 && h[1] == 0x7c00 && h[2] == 0x6800, "%04x %04x %04x", h[0], h[1], h[2]);
+    cr_expect_eq(d[0], 1.0f + 448.0f * 448.0f);
+    bench_close(&t);
+}
+
 /* ---- Values against memory ---- */
 
 Test(interp, a_load_is_a_snapshot)
