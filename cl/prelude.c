@@ -305,7 +305,7 @@ void clpi_prelude_reduce(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction,
     else if (reduction == CLP_OP_any || reduction == CLP_OP_all)
         clpi_str_add(out, "%s(%s)", clpi_ops[reduction].name, arg);
     else {
-        clpi_request r = { .name = "reduce", .n = strlen("reduce"), .dtype = dtype, .width = width, .op = reduction };
+        clpi_request r = { .name = "fold", .n = strlen("fold"), .dtype = dtype, .width = width, .op = reduction };
         put_section(p, out, &r, &arg, 1);
     }
 }

@@ -435,6 +435,12 @@ $T $f($T a)
     return copysign(y, a);
 }
 
+//# fold all
+/* All lanes into one, halves first. */
+$element $f($T v)
+{
+$halves}
+
 //# prefers floats
 /* Whether b takes the place of a as the greater: the first NaN, else the greater, else the one with the lower index. */
 $M $f($T a, int$lanes a_index, $T b, int$lanes b_index)
