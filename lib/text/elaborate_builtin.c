@@ -36,9 +36,13 @@ static bool dtype_of(clpi_elab *e, const clpi_call *c, int k, clp_dtype *out)
     if (!is_given(c, k))
         return true;
     *out = c->args[k].dtype;
-    if (c->args[k].kind != CLPI_IS_DTYPE)
-        clpi_say(e, c->pos[k], "expected a dtype for `%s`", c->builtin->params[k]);
-    else if (clpi_is_packed(*out))
+    if (c->args[k].kind != CLPI_IS_DTYPE) {
+        clpi_str given;
+        clpi_str_init(&given, e->env);
+        clpi_meaning_print(e, &given, &c->args[k]);
+        clpi_say(e, c->pos[k], "expected a dtype for `%s`, got %s", c->builtin->params[k], given.text);
+        clpi_str_done(&given);
+    } else if (clpi_is_packed(*out))
         clpi_say(e, c->pos[k], "%s is a dtype of arrays: their values are %s, and storing keeps the low bits", clp_dtype_name(*out),
                  clp_dtype_name(clpi_loaded(*out)));
     return c->args[k].kind == CLPI_IS_DTYPE && !clpi_is_packed(*out);

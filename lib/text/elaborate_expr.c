@@ -12,7 +12,7 @@ static const clpi_meaning nothing = { .kind = CLPI_IS_NOTHING };
 void clpi_meaning_print(clpi_elab *e, clpi_str *s, const clpi_meaning *m)
 {
     switch (m->kind) {
-    case CLPI_IS_NOTHING: case CLPI_IS_ABSENT: clpi_str_puts(s, "nothing"); break;
+    case CLPI_IS_NOTHING: case CLPI_IS_ABSENT: clpi_str_puts(s, "a call that returns nothing"); break;
     case CLPI_IS_INT: case CLPI_IS_REAL: case CLPI_IS_TRUTH: clpi_exact_print(s, m); break;
     case CLPI_IS_VALUE: clpi_type_print(s, clpi_type_of(e->b->ir, m->val)); break;
     case CLPI_IS_REF: clpi_str_add(s, "the operand %s", e->b->ir->operands[m->operand].name); break;
@@ -371,7 +371,7 @@ static bool eval_sub(clpi_elab *e, const clpi_sub_expr *x, clpi_subscript *out)
         out->kind = CLPI_SLICE;
         out->has_start = x->a != NULL;
         out->has_stop = x->b != NULL;
-        return (!x->a || clpi_eval_int(e, x->a, "the start of a slice (ds takes any)", &out->start)) &&
+        return (!x->a || clpi_eval_int(e, x->a, "the start of a slice, unlike that of ds(start, size),", &out->start)) &&
                (!x->b || clpi_eval_int(e, x->b, "the end of a slice", &out->stop)) &&
                (!x->c || clpi_eval_int(e, x->c, "the step of a slice", &out->stride));
     }

@@ -83,12 +83,13 @@ static bool eval_block(clpi_elab *e, const clpi_operand_decl *decl, clpi_operand
     if (!decl->has_block)
         return true;
     if ((int)decl->block.n != x->rank) {
-        clpi_say(e, decl->name.pos, "%s: block has %u dims, array has %d", decl->name.text, decl->block.n, x->rank);
+        clpi_say(e, decl->name.pos, "%s: block has %u dim%s, array has %d", decl->name.text, decl->block.n,
+                 decl->block.n == 1 ? "" : "s", x->rank);
         return false;
     }
     if (decl->map.n != decl->block.n) {
-        clpi_say(e, decl->name.pos, "%s: the index map has %u expressions, the block has %u dims: one for each, `_` included",
-                 decl->name.text, decl->map.n, decl->block.n);
+        clpi_say(e, decl->name.pos, "%s: the index map has %u expression%s, the block has %u dim%s: one for each, `_` included",
+                 decl->name.text, decl->map.n, decl->map.n == 1 ? "" : "s", decl->block.n, decl->block.n == 1 ? "" : "s");
         return false;
     }
     x->block = CLPI_NEW_N(e->arena, clpi_block_dim, (size_t)x->rank + 1);
@@ -211,7 +212,7 @@ static void make_aliases(clpi_elab *e)
         if (decl->role != CLP_OUT)
             clpi_say(e, decl->alias.pos, "%s: only an `out` operand has an alias", decl->name.text);
         else if (!of || of->kind != CLPI_BIND_OPERAND)
-            clpi_say(e, decl->alias.pos, "%s: `alias` names an `in` operand, and there is no %.40s", decl->name.text, decl->alias.text);
+            clpi_say_unknown(e, "operand", decl->alias.text, decl->alias.pos, false);
         else if (of->number >= 0)
             e->b->ir->operands[binding->number].alias = of->number;
     }
@@ -275,6 +276,30 @@ static void check_tunes(clpi_elab *e)
     }
 }
 
+/* How long and how deep the text of each header value is: the printer writes it as one expression, in which what fns use
+ * twice stands twice.                                                                                                   */
+static void check_lengths(clpi_elab *e)
+{
+    enum { MAX_LENGTH = 20000, MAX_DEPTH = 150 };
+    const clpi_ir *ir = e->b->ir;
+    struct { uint32_t length, depth; } *of = clpi_arena_alloc(e->arena, ir->ops.n, sizeof *of);
+    for (uint32_t i = 1; of && i < ir->ops.n; i++) {
+        const clpi_op *op = &ir->ops.items[i];
+        of[i].length = 1;
+        for (uint32_t k = 0; k < op->n_args; k++) {
+            uint32_t arg = clpi_args(ir, op)[k].id;
+            bool is_flat = k == 0 && ir->ops.items[arg].kind == op->kind && op->n_args == 2;      /* a + b + c */
+            uint32_t depth = of[arg].depth + !is_flat;
+            of[i].length += of[arg].length;
+            of[i].depth = depth > of[i].depth ? depth : of[i].depth;
+        }
+        if (of[i].length <= MAX_LENGTH && of[i].depth <= MAX_DEPTH)
+            continue;
+        clpi_say(e, op->pos, "this expression is too long with its fns inlined");
+        return;
+    }
+}
+
 bool clpi_elaborate_header(clpi_elab *e)
 {
     if (!is_small(e))
@@ -287,6 +312,7 @@ bool clpi_elaborate_header(clpi_elab *e)
     make_axis_sizes(e);
     make_requires(e);
     check_tunes(e);
+    check_lengths(e);
     e->kernel_end = e->names.n;
     return !e->stopped && !e->arena->failed;
 }

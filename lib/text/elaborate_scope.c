@@ -133,5 +133,5 @@ void clpi_say_unknown(clpi_elab *e, const char *what, const char *name, clpi_pos
         clpi_say(e, pos, "unknown %s `%.40s%s`; did you mean `%s`?", what, name, n > 40 ? "..." : "", nearest);
     else
         clpi_say(e, pos, "unknown %s `%.40s%s`%s", what, name, n > 40 ? "..." : "",
-                 e->b->in_header && !is_fn && e->kernel ? " (dims are those of the operands' shapes)" : "");
+                 e->b->in_header && e->kernel && strcmp(what, "name") == 0 ? " (dims are those of the operands' shapes)" : "");
 }

@@ -454,7 +454,7 @@ Test(trace, mistakes_in_texts_say_which_text_and_where)
 {
     expect_text_error("N +", NULL, NULL, NULL, "k: x: shape \"N +\", column 4: expected an expression, got the end of the text");
     expect_text_error("N", "8, 8", "(i) -> (i, 0)", NULL, "k: x: block has 2 dims, array has 1");
-    expect_text_error("N", "8", "(i) -> (i, 0)", NULL, "k: x: the index map has 2 expressions, the block has 1 dims: one for each, `_` included");
+    expect_text_error("N", "8", "(i) -> (i, 0)", NULL, "k: x: the index map has 2 expressions, the block has 1 dim: one for each, `_` included");
     expect_text_error("N", "8", "(i, j) -> (i)", NULL, "k: x: index map \"(i, j) -> (i)\", column 1: the map names 2 axes, the grid has 1");
     expect_text_error("N", "8", NULL, NULL, "k: x: a block needs an index map");
     expect_text_error("N", NULL, "(i) -> (i)", NULL, "k: x: an index map needs a block");
