@@ -15,6 +15,7 @@
 
 #include "base/arena.h"
 #include "base/str.h"
+#include "ir/ir.h"
 
 enum { MAX_SECTIONS = 8 };
 
@@ -27,6 +28,7 @@ typedef struct golden {
     char       *kernel, *params, *schedule;       /* NULL: not given */
     section     sections[MAX_SECTIONS];
     int         n_sections;
+    bool       *is_op_seen;               /* [CLP_N_OPS] of all files; set by the stage `ir` */
 } golden;
 
 /* ---- sections.c ---- */

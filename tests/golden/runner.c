@@ -43,13 +43,14 @@ static bool run_section(clpi_arena *arena, const golden *g, const char *path, in
     return ok;
 }
 
-static bool run_file(clpi_env *env, const char *path, const char *stage)
+static bool run_file(clpi_env *env, const char *path, const char *stage, bool *is_op_seen)
 {
     clpi_arena arena;
     golden g;
     const char *actual[MAX_SECTIONS] = { NULL };
     clpi_arena_init(&arena, env);
     bool ok = golden_read(&arena, path, &g), blesses = getenv("CLP_BLESS") != NULL;
+    g.is_op_seen = is_op_seen;
     if (ok && g.n_sections == 0) {
         if (blesses && strcmp(stage, "bug") != 0)
             g.sections[g.n_sections++] = (section){ stage, "" };
@@ -94,9 +95,23 @@ static int list_files(clpi_arena *arena, const char *directory, const char *stag
     return n;
 }
 
+/* Every op stands in a golden file of the IR. */
+static bool all_seen(const bool *is_op_seen)
+{
+    bool ok = true;
+    for (int kind = CLP_OP_NONE + 1; kind < CLP_N_OPS; kind++) {
+        if (is_op_seen[kind])
+            continue;
+        printf("FAIL no file ir-*.plk has the op %s\n", clpi_ops[kind].name);
+        ok = false;
+    }
+    return ok;
+}
+
 int main(int argc, char **argv)
 {
     static char *names[MAX_FILES];
+    bool is_op_seen[CLP_N_OPS] = { false };
     clpi_env env;
     clpi_arena arena;
     if (argc < 3) {
@@ -109,8 +124,10 @@ int main(int argc, char **argv)
     for (int i = 0; i < n; i++) {
         char path[MAX_PATH];
         snprintf(path, sizeof path, "%s/%s", argv[1], names[i]);
-        n_failed += !run_file(&env, path, argv[2]);
+        n_failed += !run_file(&env, path, argv[2], is_op_seen);
     }
+    if (argc == 3 && strcmp(argv[2], "ir") == 0)
+        n_failed += !all_seen(is_op_seen);
     printf("%s: %d files, %d failed\n", argv[2], n, n_failed);
     clpi_arena_done(&arena);
     clpi_env_done(&env);

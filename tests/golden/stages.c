@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "golden.h"
-#include "ir/ir.h"
 #include "text/text.h"
 
 /* ---- Text to IR ---- */
@@ -57,6 +56,8 @@ static bool stage_ir(clpi_env *env, clpi_arena *arena, const golden *g, clpi_str
         clpi_str_puts(why, clpi_error_text(env));
         return false;
     }
+    for (uint32_t i = 1; i < ir->ops.n; i++)
+        g->is_op_seen[ir->ops.items[i].kind] = true;
     if (!round_trip(env, arena, ir, "unsimplified", why))
         return false;
     if (clpi_simplify(ir, arena) != CLP_OK || clpi_verify(ir, CLP_ERR_INTERNAL) != CLP_OK) {
