@@ -1,0 +1,468 @@
+/* The device half of cl: finding devices, codes written by hand, launches and their events, the log, adopted objects. */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cl/cl.h"
+#include "clpallas_cl.h"
+#include "support/support.h"
+
+/* A context on an OpenCL device; NULL: there is none, which is said. */
+static clp_context *context_on_cl(clp_print_fn print, void *user)
+{
+    clp_context *ctx = NULL;
+    const char *which = getenv("CLPALLAS_TEST_CL");
+    char device[32];
+    snprintf(device, sizeof device, "cl%s%s", which ? ":" : "", which ? which : "");
+    clp_status status = clp_context_new(&(clp_context_opts){ .device = device, .print = print, .print_user = user }, &ctx);
+    if (status) {
+        cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
+        fprintf(stderr, "skipped: %s\n", clp_last_error(NULL));
+    }
+    return ctx;
+}
+
+/* ---- Devices ---- */
+
+Test(cl, names_what_is_wrong_with_a_device)
+{
+    clp_context *ctx = context_on_cl(NULL, NULL);
+    if (!ctx)
+        return;
+    cr_expect(strncmp(clp_context_device(ctx), "cl:", 3) == 0, "%s", clp_context_device(ctx));
+    clp_context_free(ctx);
+    clp_status status = clp_context_new(&(clp_context_opts){ .device = "cl:1000" }, &ctx);
+    cr_expect_eq(status, CLP_ERR_ARG);
+    cr_expect(strstr(clp_last_error(NULL), "there is no OpenCL device 1000"), "%s", clp_last_error(NULL));
+    status = clp_context_new(&(clp_context_opts){ .device = "cl:x" }, &ctx);
+    cr_expect_eq(status, CLP_ERR_ARG);
+    cr_expect(strstr(clp_last_error(NULL), "expected the number of an OpenCL device, got \"x\""), "%s", clp_last_error(NULL));
+}
+
+Test(cl, limits_are_those_of_a_device)
+{
+    clpi_env env;
+    void *dev;
+    clpi_env_init(&env, NULL, NULL);
+    clpi_host host = { .env = &env };
+    if (clpi_cl_open(&host, getenv("CLPALLAS_TEST_CL"), &dev) == CLP_OK) {
+        clpi_limits l;
+        clpi_cl_limits(dev, &l);
+        cr_expect(l.local_bytes >= 16 * 1024);
+        cr_expect(l.group_size >= 1 && l.compute_units >= 1);
+        cr_expect(l.vector_bytes == 16 || l.vector_bytes == 32 || l.vector_bytes == 64);
+        cr_expect(l.l1_bytes >= 8 * 1024 && l.l2_bytes > l.l1_bytes);
+        cr_expect(l.private_bytes > 0);
+        cr_expect(l.is_cpu || !l.shares_host_memory);
+        clpi_cl_close(dev);
+    } else {
+        cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clpi_error_text(&env));
+        fprintf(stderr, "skipped: %s\n", clpi_error_text(&env));
+    }
+    clpi_env_done(&env);
+}
+
+/* ---- A code by hand ---- */
+
+enum { HAND_N = 100 };
+
+/* o[offset + i] = s * x[i] in kernel `first`, through the workspace; + m in `second`. The i are dealt out to three sequences. */
+static const char hand_text[] =
+    "#define N 100\n"
+    "#ifdef BY_VALUE\n"
+    "typedef struct { long size, offset, sequences; } numbers;\n"
+    "#define NUMBERS numbers n\n"
+    "#define AT(f) n.f\n"
+    "#else\n"
+    "typedef struct { long size, offset, sequences; } numbers;\n"
+    "#define NUMBERS __global const numbers *n\n"
+    "#define AT(f) n->f\n"
+    "#endif\n"
+    "__kernel void first(__global const float *x, __global float *o, __global uchar *workspace, float s, uchar m, NUMBERS)\n"
+    "{\n"
+    "    __global float *w = (__global float *)(workspace + get_group_id(0) * 1024);\n"
+    "    for (long q = get_group_id(0); q < AT(sequences); q += get_num_groups(0))\n"
+    "        for (long i = q; i < AT(size); i += AT(sequences)) {\n"
+    "            w[i] = s * x[i];\n"
+    "            o[AT(offset) + i] = w[i];\n"
+    "        }\n"
+    "}\n"
+    "__kernel void second(__global const float *x, __global float *o, __global uchar *workspace, float s, uchar m, NUMBERS)\n"
+    "{\n"
+    "    for (long q = get_group_id(0); q < AT(sequences); q += get_num_groups(0))\n"
+    "        for (long i = q; i < AT(size); i += AT(sequences))\n"
+    "            o[AT(offset) + i] += m;\n"
+    "}\n";
+
+typedef struct hand {
+    clpi_env        env;
+    clpi_host       host;
+    clpi_cl_device *dev;
+    clpi_operand    operands[4];
+    clpi_ir         ir;
+    bool            is_written[4];
+    clpi_plan       plan;
+    clpi_bound_operand bound_operands[4];
+    clpi_elem       scalar[4];
+    clpi_bound      bound;
+    clpi_cl_exe    *exe;
+} hand;
+
+static bool hand_open(hand *h, const char *text, bool by_value)
+{
+    *h = (hand){ .is_written = { false, true } };
+    void *dev;
+    clpi_env_init(&h->env, NULL, NULL);
+    h->host = (clpi_host){ .env = &h->env };
+    if (clpi_cl_open(&h->host, getenv("CLPALLAS_TEST_CL"), &dev) != CLP_OK) {
+        cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clpi_error_text(&h->env));
+        fprintf(stderr, "skipped: %s\n", clpi_error_text(&h->env));
+        clpi_env_done(&h->env);
+        return false;
+    }
+    h->dev = dev;
+    const clp_dtype dtypes[] = { CLP_F32, CLP_F32, CLP_BF16, CLP_BOOL };
+    for (int i = 0; i < 4; i++)
+        h->operands[i] = (clpi_operand){ .role = i == 0 ? CLP_IN : i == 1 ? CLP_OUT : CLP_SCALAR, .dtype = dtypes[i] };
+    h->ir = (clpi_ir){ .env = &h->env, .name = "by_hand", .operands = h->operands, .n_operands = 4 };
+    h->plan = (clpi_plan){ .ir = &h->ir, .is_written = h->is_written };
+    h->bound_operands[0].size[0] = HAND_N;
+    h->bound_operands[1].offset = 5;
+    h->scalar[2].f = 2.5f;
+    h->scalar[3].u = 1;
+    h->bound = (clpi_bound){ .plan = &h->plan, .operands = h->bound_operands, .scalar = h->scalar, .n_sequences = 3, .n_steps = 1 };
+
+    static clpi_code_kernel kernels[] = { { "first", 1, 2 }, { "second", 1, 64 } };
+    static int buffers[] = { 0, 1 }, scalars[] = { 2, 3 };
+    static clpi_number numbers[] = { { CLPI_NUMBER_SIZE, 0, 0 }, { CLPI_NUMBER_OFFSET, 1, 0 }, { CLPI_NUMBER_N_SEQUENCES, 0, 0 } };
+    clpi_arena arena;
+    clpi_arena_init(&arena, &h->env);
+    clpi_code *code = CLPI_NEW(&arena, clpi_code);
+    *code = (clpi_code){ .text = text, .options = by_value ? "-DBY_VALUE" : "", .kernels = kernels, .n_kernels = 2, .buffers = buffers,
+                         .n_buffers = 2, .scalars = scalars, .n_scalars = 2, .numbers = numbers, .n_numbers = 3,
+                         .numbers_by_value = by_value, .workspace_bytes = 1024 };
+    clp_status status = clpi_cl_exe_new(h->dev, &h->ir, &h->plan, &arena, code, &h->exe);
+    if (status)
+        clpi_arena_done(&arena);
+    return true;
+}
+
+static void hand_close(hand *h)
+{
+    if (h->exe)
+        clpi_cl_discard(h->exe);
+    clpi_cl_close(h->dev);
+    clpi_env_done(&h->env);
+}
+
+static void check_hand(bool by_value)
+{
+    hand h;
+    if (!hand_open(&h, hand_text, by_value))
+        return;
+    cr_assert(h.exe, "%s", clpi_error_text(&h.env));
+    float x[HAND_N], o[HAND_N + 9];
+    void *x_mem, *o_mem, *events[3];
+    for (int i = 0; i < HAND_N; i++)
+        x[i] = (float)i;
+    memset(o, 0, sizeof o);
+    cr_assert_eq(clpi_cl_alloc(h.dev, sizeof x, &x_mem), CLP_OK);
+    cr_assert_eq(clpi_cl_alloc(h.dev, sizeof o, &o_mem), CLP_OK);
+    cr_assert_eq(clpi_cl_write(x_mem, 0, x, sizeof x), CLP_OK);
+    cr_assert_eq(clpi_cl_write(o_mem, 0, o, sizeof o), CLP_OK);
+    const clpi_place places[4] = { { x_mem, 0 }, { o_mem, 8 } };
+    clpi_launch launch = { .bound = &h.bound, .places = places };
+    for (int i = 0; i < 3; i++) {      /* three in flight, each with kernels and a workspace of its own */
+        launch.wait_for = events;
+        launch.n_wait_for = i;
+        cr_assert_eq(clpi_cl_launch(h.exe, &launch, &events[i]), CLP_OK, "%s", clpi_error_text(&h.env));
+    }
+    cr_expect(events[0] != events[1] && events[1] != events[2]);
+    for (int i = 0; i < 3; i++) {
+        double seconds;
+        cr_expect_eq(clpi_cl_wait(events[i], &seconds), CLP_OK);
+        cr_expect(seconds >= 0 && seconds < 10);
+        clpi_cl_forget(events[i]);
+    }
+    cr_assert_eq(clpi_cl_read(o_mem, 0, o, sizeof o), CLP_OK);
+    for (int i = 0; i < HAND_N + 9; i++) {
+        float want = i >= 7 && i < HAND_N + 7 ? 2.5f * (float)(i - 7) + 1.0f : 0.0f;
+        cr_expect(o[i] == want, "o[%d]: expected %g, got %g", i, (double)want, (double)o[i]);
+    }
+    launch.order = CLP_ORDER_REVERSE;
+    cr_expect_eq(clpi_cl_launch(h.exe, &launch, &events[0]), CLP_ERR_UNSUPPORTED);
+    clpi_cl_release(x_mem);
+    clpi_cl_release(o_mem);
+    hand_close(&h);
+}
+
+Test(cl, runs_a_code_with_its_numbers_by_value)
+{
+    check_hand(true);
+}
+
+Test(cl, runs_a_code_with_its_numbers_in_memory)
+{
+    check_hand(false);
+}
+
+Test(cl, says_what_the_compiler_of_the_device_said)
+{
+    hand h;
+    if (!hand_open(&h, "__kernel void first(float x) { x = no_such_thing; }\n", true))
+        return;
+    cr_expect_null(h.exe);
+    cr_expect(strstr(clpi_error_text(&h.env), "by_hand: the device's compiler failed: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"), "%s",
+              clpi_error_text(&h.env));
+    cr_expect(strstr(clpi_error_text(&h.env), "no_such_thing"), "%s", clpi_error_text(&h.env));
+    hand_close(&h);
+}
+
+Test(cl, names_the_call_and_the_code_of_a_failure)
+{
+    clpi_env env;
+    clpi_env_init(&env, NULL, NULL);
+    cr_expect_eq(clpi_cl_fail(&env, "clEnqueueNDRangeKernel", CL_OUT_OF_RESOURCES), CLP_ERR_DEVICE);
+    cr_expect_str_eq(clpi_error_text(&env), "clEnqueueNDRangeKernel: CL_OUT_OF_RESOURCES (-5)");
+    cr_expect_eq(clpi_cl_fail(&env, "clCreateBuffer", CL_MEM_OBJECT_ALLOCATION_FAILURE), CLP_ERR_OOM);
+    clpi_env_done(&env);
+}
+
+/* ---- Kernels ---- */
+
+static const char add_text[] = "kernel add<b = 64>(in x: i32[N] block [b] at (i), inout o: i32[N] block [b] at (i)) grid (i = cdiv(N, b))\n"
+                               "{ o[...] = o[...] + x[...]; }\n";
+
+static clp_array ints(int64_t *shape, int32_t *data, clp_buffer *buffer)
+{
+    return (clp_array){ .dtype = CLP_I32, .rank = 1, .shape = shape, .data = data, .buffer = buffer };
+}
+
+Test(cl, arrays_of_the_host_may_begin_anywhere)
+{
+    clp_context *ctx = context_on_cl(NULL, NULL);
+    clp_kernel *k;
+    if (!ctx)
+        return;
+    OK(ctx, clp_kernel_from_text(ctx, add_text, NULL, NULL, &k));
+    for (int at = 0; at < 5; at++) {
+        guarded x = guarded_new(1000 * sizeof(int32_t)), o = guarded_new(1000 * sizeof(int32_t));
+        int64_t n = 990;
+        int32_t *px = (int32_t *)x.data + at, *po = (int32_t *)o.data + at;
+        for (int32_t i = 0; i < n; i++) {
+            px[i] = i;
+            po[i] = 7;
+        }
+        OK(ctx, clp_run(k, (clp_array[]){ ints(&n, px, NULL), ints(&n, po, NULL) }, 2, NULL));
+        for (int32_t i = 0; i < n; i++)
+            cr_assert_eq(po[i], i + 7, "at %d: o[%d]: expected %d, got %d", at, i, i + 7, po[i]);
+        cr_expect(guarded_is_whole(&x) && guarded_is_whole(&o));
+        guarded_free(&x);
+        guarded_free(&o);
+    }
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+typedef struct job { clp_context *ctx; clp_kernel *kernel; bool is_right; } job;
+
+static void *run_job(void *user)
+{
+    job *j = user;
+    int64_t n = 500;
+    int32_t x[500], o[500];
+    j->is_right = true;
+    for (int round = 1; round <= 20; round++) {
+        for (int i = 0; i < 500; i++) {
+            x[i] = i * round;
+            o[i] = round;
+        }
+        bool ran = clp_run(j->kernel, (clp_array[]){ ints(&n, x, NULL), ints(&n, o, NULL) }, 2, NULL) == CLP_OK;
+        for (int i = 0; i < 500; i++)
+            j->is_right = j->is_right && ran && o[i] == i * round + round;
+    }
+    return NULL;
+}
+
+Test(cl, one_kernel_runs_in_several_threads)
+{
+    clp_context *ctx = context_on_cl(NULL, NULL);
+    clp_kernel *k;
+    if (!ctx)
+        return;
+    OK(ctx, clp_kernel_from_text(ctx, add_text, NULL, NULL, &k));
+    job jobs[4];
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++) {
+        jobs[i] = (job){ ctx, k, false };
+        cr_assert_eq(pthread_create(&threads[i], NULL, run_job, &jobs[i]), 0);
+    }
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        cr_expect(jobs[i].is_right, "thread %d", i);
+    }
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+static void add_line(const char *line, void *user)
+{
+    char *text = user;
+    strcat(text, line);
+    strcat(text, "\n");
+}
+
+Test(cl, prints_in_order_of_programs)
+{
+    char text[1024] = "";
+    clp_context *ctx = context_on_cl(add_line, text);
+    clp_kernel *k;
+    if (!ctx)
+        return;
+    OK(ctx, clp_kernel_from_text(ctx, "kernel talk(in x: f32[N, 2] block [1, 2] at (i, 0)) grid (i = N, k = 2 arbitrary)\n"
+                                      "{ print(\"i={} k={} x={}\", i, k, x[0, :]); if (i == 1) { print(\"one\"); } }\n", NULL, NULL, &k));
+    float x[3][2] = { { 0.5f, 1.0f }, { -2.0f, 3.25f }, { 1e10f, 0.0f } };
+    int64_t shape[2] = { 3, 2 };
+    for (int round = 0; round < 2; round++) {       /* the log of the first launch is gone in the second */
+        text[0] = 0;
+        OK(ctx, clp_run(k, &(clp_array){ .dtype = CLP_F32, .rank = 2, .shape = shape, .data = x }, 1, NULL));
+        cr_expect_str_eq(text, "i=0 k=0 x=[0.5 1.0]\ni=0 k=1 x=[0.5 1.0]\ni=1 k=0 x=[-2.0 3.25]\none\ni=1 k=1 x=[-2.0 3.25]\none\n"
+                               "i=2 k=0 x=[10000000000.0 0.0]\ni=2 k=1 x=[10000000000.0 0.0]\n");
+    }
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+/* ---- The caller's own objects ---- */
+
+static void check_adopted(cl_command_queue_properties properties)
+{
+    clp_context *found = context_on_cl(NULL, NULL), *ctx;
+    if (!found)
+        return;
+    cl_context context = clp_context_cl(found);
+    cl_device_id device;
+    cl_int code;
+    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
+    cl_command_queue queue = clCreateCommandQueue(context, device, properties, &code);
+    if (code != CL_SUCCESS) {
+        fprintf(stderr, "skipped: the device has no such queue\n");
+        clp_context_free(found);
+        return;
+    }
+    int32_t x[300], o[300];
+    for (int i = 0; i < 300; i++) {
+        x[i] = i;
+        o[i] = 1;
+    }
+    cl_mem x_mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof x, x, &code);
+    cl_mem o_mem = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof o, NULL, &code);
+    cl_event gate = clCreateUserEvent(context, &code), written;
+    cr_assert_eq(clEnqueueWriteBuffer(queue, o_mem, CL_FALSE, 0, sizeof o, o, 1, &gate, &written), CL_SUCCESS);
+
+    OK(NULL, clp_context_new_cl(device, context, queue, NULL, &ctx));
+    cr_expect_eq(clp_context_cl(ctx), context);
+    cr_expect_eq(clp_context_cl_queue(ctx), queue);
+    clp_kernel *k;
+    clp_buffer *xb, *ob;
+    clp_event *before, *event;
+    OK(ctx, clp_kernel_from_text(ctx, add_text, NULL, NULL, &k));
+    OK(ctx, clp_buffer_new_cl(ctx, x_mem, &xb));
+    OK(ctx, clp_buffer_new_cl(ctx, o_mem, &ob));
+    OK(ctx, clp_event_new_cl(ctx, written, &before));
+    cr_expect_eq(clp_buffer_cl(xb), x_mem);
+    cr_expect_eq(clp_buffer_bytes(ob), sizeof o);
+    int64_t n = 300;
+    OK(ctx, clp_run_async(k, (clp_array[]){ ints(&n, NULL, xb), ints(&n, NULL, ob) }, 2,
+                          &(clp_run_opts){ .wait_for = &before, .n_wait_for = 1 }, &event));
+    cl_event done = clp_event_cl(event);
+    cr_assert_not_null(done);
+    cr_assert_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    int32_t got[300];
+    cr_assert_eq(clEnqueueReadBuffer(queue, o_mem, CL_TRUE, 0, sizeof got, got, 1, &done, NULL), CL_SUCCESS);
+    for (int i = 0; i < 300; i++)
+        cr_expect(got[i] == i + 1, "o[%d]: expected %d, got %d", i, i + 1, got[i]);
+    OK(ctx, clp_event_wait(event));
+    clp_event_free(event);
+    clp_event_free(before);
+    clp_buffer_free(xb);
+    clp_buffer_free(ob);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+
+    clReleaseEvent(gate);
+    clReleaseEvent(written);
+    clReleaseMemObject(x_mem);
+    clReleaseMemObject(o_mem);
+    clReleaseCommandQueue(queue);
+    clp_context_free(found);
+}
+
+Test(cl, works_on_the_callers_objects)
+{
+    check_adopted(CL_QUEUE_PROFILING_ENABLE);
+}
+
+Test(cl, works_in_a_queue_without_order)
+{
+    check_adopted(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
+}
+
+static cl_uint references_to_queue(cl_command_queue queue)
+{
+    cl_uint n = 0;
+    cr_assert_eq(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof n, &n, NULL), CL_SUCCESS);
+    return n;
+}
+
+static cl_uint references_to_mem(cl_mem mem)
+{
+    cl_uint n = 0;
+    cr_assert_eq(clGetMemObjectInfo(mem, CL_MEM_REFERENCE_COUNT, sizeof n, &n, NULL), CL_SUCCESS);
+    return n;
+}
+
+Test(cl, gives_back_what_it_was_given)
+{
+    clp_context *found = context_on_cl(NULL, NULL), *ctx;
+    if (!found)
+        return;
+    cl_device_id device;
+    cl_int code;
+    clp_buffer *buffer;
+    cl_context context = clp_context_cl(found);
+    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    cl_mem mem = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &code);
+    cl_uint of_queue = references_to_queue(queue), of_mem = references_to_mem(mem);
+    OK(NULL, clp_context_new_cl(device, context, queue, NULL, &ctx));
+    OK(ctx, clp_buffer_new_cl(ctx, mem, &buffer));
+    cr_expect(references_to_queue(queue) > of_queue && references_to_mem(mem) > of_mem);
+    clp_buffer_free(buffer);
+    clp_context_free(ctx);
+    cr_expect_eq(references_to_queue(queue), of_queue);
+    cr_expect_eq(references_to_mem(mem), of_mem);
+    clReleaseMemObject(mem);
+    clReleaseCommandQueue(queue);
+    clp_context_free(found);
+}
+
+Test(cl, refuses_objects_that_are_not_there)
+{
+    clp_context *ctx = NULL;
+    clp_buffer *buffer;
+    clp_event *event;
+    cr_expect_eq(clp_context_new_cl(NULL, NULL, NULL, NULL, &ctx), CLP_ERR_ARG);
+    cr_expect_str_eq(clp_last_error(NULL), "clp_context_new_cl: device is NULL");
+    OK(NULL, clp_context_new(&(clp_context_opts){ .device = "interp" }, &ctx));
+    FAILS(ctx, CLP_ERR_ARG, "the context is not on an OpenCL device", clp_buffer_new_cl(ctx, NULL, &buffer));
+    FAILS(ctx, CLP_ERR_ARG, "the context is not on an OpenCL device", clp_event_new_cl(ctx, NULL, &event));
+    cr_expect_null(clp_context_cl(ctx));
+    clp_context_free(ctx);
+    ctx = context_on_cl(NULL, NULL);
+    if (!ctx)
+        return;
+    FAILS(ctx, CLP_ERR_ARG, "mem is NULL", clp_buffer_new_cl(ctx, NULL, &buffer));
+    FAILS(ctx, CLP_ERR_ARG, "event is NULL", clp_event_new_cl(ctx, NULL, &event));
+    clp_context_free(ctx);
+}
