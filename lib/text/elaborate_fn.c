@@ -15,22 +15,29 @@ typedef struct saved {
     bool makes_dims;
 } saved;
 
-static bool bind_params(clpi_elab *e, const clpi_fn_decl *fn, const clpi_expr *x, const clpi_meaning *args, const clpi_pos *pos)
+/* Each parameter without a default has one value. Told at the call. */
+static bool check_args(clpi_elab *e, const clpi_fn_decl *fn, const clpi_expr *x, const clpi_meaning *args, const clpi_pos *pos)
 {
     for (uint32_t k = 0; k < fn->params.n; k++) {
         const clpi_fn_param *param = &fn->params.items[k];
-        clpi_meaning m = args[k];
-        if (m.kind == CLPI_IS_ABSENT && !param->value) {
+        if (args[k].kind == CLPI_IS_ABSENT && !param->value) {
             clpi_say(e, x->pos, "`%s` takes %u argument%s: `%s` is missing", fn->name.text, fn->params.n, fn->params.n == 1 ? "" : "s",
                      param->name.text);
             return false;
         }
-        if (m.kind == CLPI_IS_ABSENT)
-            m = clpi_eval(e, param->value);
-        if (m.kind == CLPI_IS_LIST && m.is_returned) {
-            clpi_say(e, pos[k], "`%s` is one value: %u were returned", param->name.text, m.n);
+        if (args[k].kind == CLPI_IS_LIST && args[k].is_returned) {
+            clpi_say(e, pos[k], "`%s` is one value: %u were returned", param->name.text, args[k].n);
             return false;
         }
+    }
+    return true;
+}
+
+static bool bind_params(clpi_elab *e, const clpi_fn_decl *fn, const clpi_meaning *args)
+{
+    for (uint32_t k = 0; k < fn->params.n; k++) {
+        const clpi_fn_param *param = &fn->params.items[k];
+        clpi_meaning m = args[k].kind == CLPI_IS_ABSENT ? clpi_eval(e, param->value) : args[k];
         if (m.kind == CLPI_IS_NOTHING || !clpi_name_bind(e, param->name, CLPI_BIND_LET, 0, m))
             return false;
     }
@@ -66,7 +73,7 @@ clpi_meaning clpi_inline(clpi_elab *e, const clpi_fn_decl *fn, const clpi_expr *
         clpi_say(e, x->pos, "`%s` calls itself: fns are inlined, so none may", fn->name.text);
         return nothing;
     }
-    if (!clpi_step(e, x->pos) || !clpi_descend(e, x->pos))
+    if (!check_args(e, fn, x, args, pos) || !clpi_step(e, x->pos) || !clpi_descend(e, x->pos))
         return nothing;
     saved before = { e->frame_begin, e->frame_end, e->names.n, e->call_pos, e->call_name, e->makes_dims };
     clpi_active active = { fn, e->active };
@@ -80,7 +87,7 @@ clpi_meaning clpi_inline(clpi_elab *e, const clpi_fn_decl *fn, const clpi_expr *
     e->makes_dims = false;
 
     clpi_meaning m = nothing;
-    if (bind_params(e, fn, x, args, pos)) {
+    if (bind_params(e, fn, args)) {
         clpi_elaborate_stmts(e, &fn->body);
         m = eval_returns(e, fn);
     }
