@@ -1,9 +1,10 @@
 #!/bin/sh
-# exports.sh LIBRARY INCLUDE_FOLDER [NM]: what the library exports must be what the public headers declare, no more, no less.
+# exports.sh NM LIBRARY HEADER...: what the library exports must be what the public headers declare, no more, no less.
 export LC_ALL=C
-nm=${3:-nm}
-declared=$(cat "$2"/*.h | grep -v '^ \*' | grep -o 'CLP_API.*' | grep -o 'clp_[a-z0-9_]* *(' | tr -d ' (' | sort -u)
-exported=$("$nm" -D --defined-only "$1" | awk '$2 == "T" || $2 == "D" || $2 == "B" || $2 == "R" { sub(/@.*/, "", $3); print $3 }' | sort -u)
+nm=$1; library=$2
+shift 2
+declared=$(cat "$@" | grep -v '^ \*' | grep -o 'CLP_API.*' | grep -o 'clp_[a-z0-9_]* *(' | tr -d ' (' | sort -u)
+exported=$("$nm" -D --defined-only "$library" | awk '$2 == "T" || $2 == "D" || $2 == "B" || $2 == "R" { sub(/@.*/, "", $3); print $3 }' | sort -u)
 status=0
 for name in $declared; do
     echo "$exported" | grep -qx "$name" || { echo "declared but not exported: $name"; status=1; }
