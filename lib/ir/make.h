@@ -38,6 +38,8 @@ void    clpi_report_why(clpi_build *b, bool fits, clpi_str *why);        /* repo
 bool    clpi_axis_resolve(clpi_build *b, const char *what, clp_val v, int axis, int *out_axis); /* negative: from the end */
 
 /* ---- subscripts.c ---- */
+void clpi_report_rank(clpi_build *b, const char *name, int rank, int n_given);      /* not as many subscripts as dimensions */
+
 typedef struct clpi_target {       /* what is subscripted */
     const char    *name;           /* of the operand; NULL: a value */
     int            rank;

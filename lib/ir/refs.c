@@ -125,7 +125,7 @@ clp_val clpi_make_header_load(clpi_build *b, int operand, const clp_val *index, 
     if (!clpi_is_int(x->dtype))
         return clpi_build_report(b, "%s is %s: shapes, maps and grids read integers only", x->name, clp_dtype_name(x->dtype)), none;
     if (n != x->rank)
-        return clpi_build_report(b, "%s has %d dimension%s: %d subscripts were given", x->name, x->rank, x->rank == 1 ? "" : "s", n), none;
+        return clpi_report_rank(b, x->name, x->rank, n), none;
     for (int i = 0; i < n; i++)
         subs[i] = (clpi_sub){ .kind = CLPI_SUB_AT };
     clpi_op op = { .kind = CLP_OP_load, .operand = operand };

@@ -36,6 +36,15 @@ static void add_sub(resolver *r, clpi_pos pos, clpi_sub sub, clp_val arg)
     p->args[p->n++] = arg;
 }
 
+void clpi_report_rank(clpi_build *b, const char *name, int rank, int n_given)
+{
+    const char *given = n_given == 1 ? "subscript was" : "subscripts were";
+    if (rank == 0)
+        clpi_build_report(b, "%s is a scalar: %d %s given", name, n_given, given);
+    else
+        clpi_build_report(b, "%s has %d dimension%s: %d %s given", name, rank, rank == 1 ? "" : "s", n_given, given);
+}
+
 /* ---- One subscript ---- */
 
 static bool add_all(resolver *r, clpi_pos pos)
@@ -209,8 +218,7 @@ static bool count(resolver *r, const clpi_subscript *subs, int n, int *out_open)
     *out_open = r->target->rank - n_dims;
     if (*out_open >= 0)
         return true;
-    clpi_report_at(r->b, (clpi_pos){ 0, 0 }, "%s has %d dimension%s: %d subscripts were given", name_of(r->target), r->target->rank,
-                   r->target->rank == 1 ? "" : "s", n_dims);
+    clpi_report_rank(r->b, name_of(r->target), r->target->rank, n_dims);
     return false;
 }
 

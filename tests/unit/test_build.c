@@ -62,7 +62,7 @@ Test(build, refs_are_checked_where_sizes_are_known)
     SAYS(&k, LOAD(&k, x, dots(), dots()), "subscripts have one `...` at most");
     SAYS(&k, LOAD(&k, x, fresh(), every()), "`None` stands in subscripts of values only: x is a ref");
     SAYS(&k, LOAD(&k, x, at(SCALAR(&k, CLP_F32))), "an index is an integer: f32 was given");
-    SAYS(&k, LOAD(&k, n, at(integer(&k, 0))), "n has 0 dimensions: 1 subscripts were given");
+    SAYS(&k, LOAD(&k, n, at(integer(&k, 0))), "n is a scalar: 1 subscript was given");
     kernel_done(&k);
 }
 
