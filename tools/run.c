@@ -110,13 +110,7 @@ static void print_times(const job *j, const timing *t)
 
 /* ---- The comparison with the interpreter ---- */
 
-typedef struct difference {
-    int64_t n_wrong, worst;           /* elements beyond the bound; the element furthest off, -1: all equal */
-    double  abs, got, want;
-} difference;
-
-/* What sums in another order, and elementary functions, may differ by: |got - want| <= bound * (|want| + rms), rms being the root
- * mean square of all wanted values: the error of a sum goes with the size of its terms, not with what is left of them.    */
+/* What sums in another order, and elementary functions, may differ by (array_compare). */
 static double bound_of(clp_dtype dtype)
 {
     switch (dtype) {
@@ -126,37 +120,6 @@ static double bound_of(clp_dtype dtype)
     case CLP_BF16: return 1.6e-2;
     default:       return clpi_is_f8(dtype) ? 0.25 : 0;
     }
-}
-
-static double rms_of(const clp_array *a)
-{
-    double sum = 0;
-    const int64_t n = array_elems(a);
-    for (int64_t i = 0; i < n; i++) {
-        const double x = array_number(a, i);
-        sum += isfinite(x) ? x * x : 0;
-    }
-    return n > 0 ? sqrt(sum / (double)n) : 0;
-}
-
-static difference compare(const clp_array *got, const clp_array *want)
-{
-    difference d = { .worst = -1 };
-    const double bound = bound_of(got->dtype), rms = rms_of(want);
-    double worst = -1;
-    for (int64_t i = 0, n = array_elems(got); i < n; i++) {
-        const double x = array_number(got, i), y = array_number(want, i);
-        if (array_bits(got, i) == array_bits(want, i) || (isnan(x) && isnan(y)) || (clpi_is_float(got->dtype) && x == y))
-            continue;
-        const double off = isfinite(x) && isfinite(y) ? fabs(x - y) : INFINITY;
-        const double rel = off / (isfinite(y) ? fabs(y) + rms : 1);
-        d.n_wrong += !(rel <= bound);
-        if (rel > worst) {
-            worst = rel;
-            d = (difference){ d.n_wrong, i, off, x, y };
-        }
-    }
-    return d;
 }
 
 static void element_text(char *text, size_t n_bytes, const clp_array *a, int64_t i)
@@ -203,7 +166,7 @@ static bool report(const job *j, int i, const clp_array *want, FILE *json)
 {
     const clp_array *got = &j->args[i];
     const char *name = clp_kernel_operand(j->kernel, i).name;
-    const difference d = compare(got, want);
+    const difference d = array_compare(got, want, bound_of(got->dtype));
     char at[256] = "[]";
     if (d.worst >= 0)
         element_text(at, sizeof at, got, d.worst);
@@ -211,17 +174,17 @@ static bool report(const job *j, int i, const clp_array *want, FILE *json)
         fprintf(json, "%s{\"operand\": ", ftell(json) > 0 ? ", " : "");
         json_string(json, name);
         fprintf(json, ", \"abs\": %.9g, \"elements\": %lld, \"beyond\": %lld}", d.worst < 0 ? 0 : isfinite(d.abs) ? d.abs : 1e308,
-                (long long)array_elems(got), (long long)d.n_wrong);
+                (long long)array_elems(got), (long long)d.n_beyond);
     } else if (d.worst < 0) {
         printf("%s: equal to the interpreter's, all %lld elements\n", name, (long long)array_elems(got));
     } else {
         printf("%s: largest difference from the interpreter %.3g at %s (%.9g, interpreter %.9g); %s %g * (|value| + rms)", name, d.abs, at,
-               d.got, d.want, d.n_wrong ? "allowed is" : "within", bound_of(got->dtype));
-        if (d.n_wrong)
-            printf("; %lld of %lld elements are beyond it", (long long)d.n_wrong, (long long)array_elems(got));
+               d.got, d.want, d.n_beyond ? "allowed is" : "within", bound_of(got->dtype));
+        if (d.n_beyond)
+            printf("; %lld of %lld elements are beyond it", (long long)d.n_beyond, (long long)array_elems(got));
         putchar('\n');
     }
-    return d.n_wrong == 0;
+    return d.n_beyond == 0;
 }
 
 /* Runs on the interpreter what ran on the device, from the state kept before, and compares. */

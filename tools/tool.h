@@ -92,6 +92,13 @@ double  array_number(const clp_array *a, int64_t i);              /* element i i
 uint64_t array_bits(const clp_array *a, int64_t i);
 void    array_set(clp_array *a, int64_t i, double value);         /* contiguous arrays */
 
+/* ---- compare.c ---- */
+typedef struct difference {
+    int64_t n_beyond, worst;      /* elements beyond the bound; the element furthest off, -1: all equal */
+    double  abs, got, want;       /* there */
+} difference;
+difference array_compare(const clp_array *got, const clp_array *want, double bound);
+
 /* ---- print.c ---- */
 void array_print(FILE *out, const clp_array *a);                  /* as NumPy prints it, long arrays shortened */
 void json_string(FILE *out, const char *text);

@@ -18,7 +18,7 @@ enum { NO_DEVICE = 77, MAX_WORDS = 64 };
 
 typedef struct row { const char *words; double bound; } row;
 
-/* Integers and movement have no bound; what functions and sums may differ by is written here. */
+/* Integers and movement have no bound; what functions and sums may differ by (tools/compare.c) is written here. */
 static const row rows[] = {
     { "chain -i x=randn:1 -i y=randn:1,1", 0 },
     { "chain -i x=randn:31 -i y=randn:31,1", 0 },
@@ -207,19 +207,11 @@ static bool is_written(const job *j, int i)
 
 static bool compare(const char *words, const char *name, layout l, const clp_array *got, const clp_array *want, double bound)
 {
-    int64_t n_wrong = 0, first = -1;
-    const int64_t n = array_elems(want);
-    for (int64_t i = 0; i < n; i++) {
-        if (array_bits(got, i) == array_bits(want, i))
-            continue;
-        const bool is_wide = !clpi_is_float(got->dtype) && clp_dtype_bits(got->dtype) == 64;
-        if (is_wide || !near(array_number(got, i), array_number(want, i), clpi_is_float(got->dtype) ? bound : 0))
-            first = n_wrong++ ? first : i;
-    }
-    if (n_wrong)
-        fprintf(stderr, "%s: %s (%s): %" PRId64 " of %" PRId64 " elements differ; element %" PRId64 ": interpreter %.9g, here %.9g\n",
-                words, name, layout_names[l], n_wrong, n, first, array_number(want, first), array_number(got, first));
-    return n_wrong == 0;
+    const difference d = array_compare(got, want, bound);
+    if (d.n_beyond)
+        fprintf(stderr, "%s: %s (%s): %" PRId64 " of %" PRId64 " elements differ; most, element %" PRId64 ": interpreter %.9g, here %.9g\n",
+                words, name, layout_names[l], d.n_beyond, array_elems(want), d.worst, d.want, d.got);
+    return d.n_beyond == 0;
 }
 
 /* Runs job's kernel from the arrays that reference started from (start), and compares with what it ended with. */
