@@ -143,24 +143,32 @@ static const struct { realise_fn vector, simt; } realisations[] = {
     [CLPI_STEP_PRINT]  = { clpi_emit_print, clpi_emit_print },
 };
 
-static void emit_stage(clpi_emit *e, const clpi_stage *stage)
+void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage), const clpi_stage *stage)
 {
-    realise_fn fn = clpi_is_simt(e) ? realisations[stage->step->kind].simt : realisations[stage->step->kind].vector;
-    if (stage->n_edges == 0) {
-        fn(e, stage);
+    if (edges->n == 0) {
+        emit(e, stage);
         return;
     }
     const char *fast = "";
-    for (int i = 0; i < stage->n_edges; i++)
-        fast = clpi_text(e, "%s%s%s_fast", fast, i ? " && " : "", e->ir->operands[stage->edges[i]].name);
+    for (int i = 0; i < edges->n; i++)
+        fast = clpi_text(e, "%s%s%s_fast", fast, i ? " && " : "", e->ir->operands[edges->operands[i]].name);
     clpi_open(e, "if (%s)", fast);
     e->is_fast = true;
-    fn(e, stage);
+    emit(e, stage);
     clpi_close(e);
     e->is_fast = false;
     clpi_open(e, "else");
-    fn(e, stage);
+    emit(e, stage);
     clpi_close(e);
+}
+
+static void emit_stage(clpi_emit *e, const clpi_stage *stage)
+{
+    realise_fn fn = clpi_is_simt(e) ? realisations[stage->step->kind].simt : realisations[stage->step->kind].vector;
+    if (stage->step->kind == CLPI_STEP_DOT)
+        fn(e, stage);            /* has versions of its packing only */
+    else
+        clpi_emit_versions(e, &stage->edges, fn, stage);
 }
 
 static void caption(clpi_emit *e, const clpi_stage *stage)

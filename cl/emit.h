@@ -52,6 +52,8 @@ void clpi_close(clpi_emit *e);
 const char *clpi_text(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);
 void clpi_barrier(clpi_emit *e);
 void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages);
+/* Once, or twice: for full blocks whose neighbours lie side by side (is_fast), and for any. */
+void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage), const clpi_stage *stage);
 const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b);  /* "n.x_size0"; listed when first asked for */
 
 const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes);  /* "float16_u", a typedef that the text then has */

@@ -75,7 +75,6 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
 {
     const clpi_dot *d = stage->step->dot;
     packing p = { &stage->dot, d, is_y };
-    clpi_line(e, "/* pack %s */", is_y ? "y into panels of columns" : "x row by row");
     clpi_open(e, "%s", "");
     if (clpi_begin_nest(e, is_y ? d->b : d->a, is_y ? &stage->pack_b : &stage->pack_a)) {
         e->values[is_y ? d->b_value : d->a_value].n_uses++;
@@ -84,8 +83,24 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
         clpi_emit_loops(e);
     }
     clpi_close(e);
+}
+
+static void pack_x(clpi_emit *e, const clpi_stage *stage)
+{
+    pack(e, stage, false);
+}
+
+static void pack_y(clpi_emit *e, const clpi_stage *stage)
+{
+    pack(e, stage, true);
+}
+
+/* The columns that the last panel has beyond n. */
+static void fill_last_panel(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_dot *d = stage->step->dot;
     int64_t columns = (int64_t)stage->dot.n_panels * stage->dot.panel;
-    if (!is_y || columns == d->n)
+    if (columns == d->n)
         return;
     clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->k);
     clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % stage->dot.panel), (long long)stage->dot.panel);
@@ -153,8 +168,11 @@ void clpi_emit_dot(clpi_emit *e, const clpi_stage *stage)
         clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
         c_base = clpi_text(e, "%s + d%d * %lld", c_base, b, (long long)dest->stride[b]);
     }
-    pack(e, stage, false);
-    pack(e, stage, true);
+    clpi_line(e, "/* pack x row by row */");
+    clpi_emit_versions(e, &stage->edges, pack_x, stage);
+    clpi_line(e, "/* pack y into panels of columns */");
+    clpi_emit_versions(e, &stage->edges_b, pack_y, stage);
+    fill_last_panel(e, stage);
     int64_t c_stride = dest->stride[d->n_batch], whole = d->m - d->m % p->rows;
     clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
     clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_home_space(e->s->slots.items[p->b_slot].home), packed_type(d, 1),

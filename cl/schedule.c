@@ -10,20 +10,19 @@ enum {
     WORKSPACE_LIMIT = 256 << 20   /* bytes of all groups' workspaces together: above it fewer groups run */
 };
 
-static void add_edge(clpi_stage *stage, const clpi_cl_schedule *s, const clpi_nest *n, clpi_arena *arena)
+static void add_edges(clpi_edges *edges, const clpi_cl_schedule *s, const clpi_nest *n, clpi_arena *arena)
 {
-    int n_operands = s->program->ir->n_operands;
-    if (!stage->edges)
-        stage->edges = CLPI_NEW_N(arena, int, (size_t)n_operands + 1);
-    for (uint32_t i = 0; stage->edges && i < n->accesses.n; i++) {
+    if (!edges->operands)
+        edges->operands = CLPI_NEW_N(arena, int, (size_t)s->program->ir->n_operands + 1);
+    for (uint32_t i = 0; edges->operands && i < n->accesses.n; i++) {
         const clpi_access *a = &n->accesses.items[i];
         if (a->is_tile || s->program->ir->operands[a->target].rank == 0)
             continue;
         bool known = false;
-        for (int e = 0; e < stage->n_edges; e++)
-            known = known || stage->edges[e] == a->target;
+        for (int e = 0; e < edges->n; e++)
+            known = known || edges->operands[e] == a->target;
         if (!known)
-            stage->edges[stage->n_edges++] = a->target;
+            edges->operands[edges->n++] = a->target;
     }
 }
 
@@ -31,14 +30,16 @@ static void add_edge(clpi_stage *stage, const clpi_cl_schedule *s, const clpi_ne
 static void find_edges(clpi_stage *stage, const clpi_cl_schedule *s, clpi_arena *arena)
 {
     const clpi_step *step = stage->step;
+    if (s->realisation == CLP_SCHEDULE_SIMT)
+        return;
     if (step->kind == CLPI_STEP_NEST && step->nest->rank > 0)
-        add_edge(stage, s, step->nest, arena);
+        add_edges(&stage->edges, s, step->nest, arena);
     if (step->kind == CLPI_STEP_DOT) {
-        add_edge(stage, s, step->dot->a, arena);
-        add_edge(stage, s, step->dot->b, arena);
+        add_edges(&stage->edges, s, step->dot->a, arena);
+        add_edges(&stage->edges_b, s, step->dot->b, arena);
     }
     for (uint32_t i = 0; step->kind == CLPI_STEP_SHARED && i < step->body.n; i++)
-        add_edge(stage, s, step->body.items[i]->nest, arena);
+        add_edges(&stage->edges, s, step->body.items[i]->nest, arena);
 }
 
 static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_steps *steps, bool in_shared, clpi_arena *arena)

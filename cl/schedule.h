@@ -71,6 +71,11 @@ typedef struct clpi_mapping {
     bool is_broadcast;            /* simt: one work-item computes a scalar for all: it reads what other groups may write */
 } clpi_mapping;
 
+/* Operands whose blocks may be cut or strided: outside all loops, one branch for when all are full and their neighbours lie
+ * side by side, one for when some are not. None: no branch, every access looks. simt has none: a work-item looks at single
+ * elements anyway, and barriers do not get into two branches (PoCL 3.1 mixes up private arrays of such branches).        */
+typedef struct clpi_edges { int *operands; int n; } clpi_edges;
+
 typedef struct clpi_stage clpi_stage;
 typedef struct clpi_stages { clpi_stage *items; uint32_t n, cap; } clpi_stages;
 
@@ -81,8 +86,8 @@ struct clpi_stage {
     clpi_mapping     pack_a, pack_b;
     bool             sync_before; /* simt: a barrier */
     bool             sync_inside; /* DOT: between packing and multiplying; loops: at the end of each iteration */
-    int             *edges, n_edges;   /* operands whose blocks may be cut or strided: outside all loops, one branch for when
-                                          all are full and contiguous, one for when some are not; none: no branch */
+    clpi_edges       edges;       /* of the whole stage; DOT: of packing x */
+    clpi_edges       edges_b;     /* DOT: of packing y */
     clpi_stages      body, other;
 };
 
