@@ -27,6 +27,7 @@ void clpi_diag_add(clpi_diag *diag, clpi_pos pos, const char *format, ...)
     clpi_str_add_v(&s, format, args);
     va_end(args);
     const char *text = clpi_arena_strndup(diag->arena, s.text, s.n);
+    diag->failed = diag->failed || s.failed || !text;
     clpi_str_done(&s);
     diag->errors[diag->n_errors].pos = pos;
     diag->errors[diag->n_errors++].text = text ? text : "out of memory";
@@ -34,7 +35,7 @@ void clpi_diag_add(clpi_diag *diag, clpi_pos pos, const char *format, ...)
 
 clp_status clpi_diag_finish(clpi_diag *diag, clp_status status)
 {
-    if (diag->arena->failed)
+    if (diag->arena->failed || diag->failed)
         return CLP_ERR_OOM;
     if (diag->n_errors == 0)
         return CLP_OK;
@@ -59,6 +60,8 @@ clp_status clpi_diag_finish(clpi_diag *diag, clp_status status)
         clpi_caret(&s, diag->source, diag->errors[order[i]].pos, diag->errors[order[i]].text);
     }
     status = s.failed ? CLP_ERR_OOM : clpi_fail(diag->env, status, "%s", s.text);
+    if (strcmp(clpi_error_text(diag->env), s.text) != 0)        /* there was no room to keep it */
+        status = CLP_ERR_OOM;
     clpi_str_done(&s);
     return status;
 }

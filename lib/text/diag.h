@@ -13,6 +13,7 @@ typedef struct clpi_diag {
     const clpi_source *source;
     struct { clpi_pos pos; const char *text; } errors[CLPI_MAX_ERRORS];
     int                n_errors;
+    bool               failed;       /* a text could not be made */
 } clpi_diag;
 
 void clpi_diag_init(clpi_diag *diag, clpi_env *env, clpi_arena *arena, const clpi_source *source);

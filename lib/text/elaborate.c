@@ -21,6 +21,7 @@ void clpi_say(clpi_elab *e, clpi_pos pos, const char *format, ...)
     va_start(args, format);
     clpi_str_add_v(&s, format, args);
     va_end(args);
+    e->diag->failed = e->diag->failed || s.failed;
     report(e, pos, s.text);
     clpi_str_done(&s);
 }

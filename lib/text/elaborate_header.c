@@ -4,6 +4,7 @@
  * declared below; until then the sizes of the array stand in for the map.                                               */
 #include "text/elaborate.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static const clpi_meaning nothing = { .kind = CLPI_IS_NOTHING };
@@ -59,16 +60,14 @@ static bool eval_shape(clpi_elab *e, const clpi_operand_decl *decl, clpi_operand
 static bool eval_block_dim(clpi_elab *e, const clpi_operand_decl *decl, const clpi_bdim_decl *d, clpi_block_dim *out)
 {
     int64_t pad_hi;
-    clpi_str what;
-    clpi_str_init(&what, e->env);
-    clpi_str_add(&what, "%s: a dimension of the block", decl->name.text);
+    char what[96];
+    snprintf(what, sizeof what, "%.60s: a dimension of the block", decl->name.text);
     out->kind = d->is_squeezed ? CLPI_BLOCK_SQUEEZED : d->is_element ? CLPI_BLOCK_ELEMENT : CLPI_BLOCK_PLAIN;
     out->n = 1;
-    bool ok = d->is_squeezed || clpi_eval_int(e, d->n, what.text, &out->n);
+    bool ok = d->is_squeezed || clpi_eval_int(e, d->n, what, &out->n);
     if (ok && d->pad_lo)
         ok = clpi_eval_int(e, d->pad_lo, "the pad of `element`", &out->pad_lo) &&
              (d->pad_hi == d->pad_lo || clpi_eval_int(e, d->pad_hi, "the pad of `element`", &pad_hi));
-    clpi_str_done(&what);
     if (ok && out->n < 1) {
         clpi_say(e, d->pos, "%s: a dimension of the block is at least 1, got %lld", decl->name.text, (long long)out->n);
         ok = false;
@@ -307,6 +306,8 @@ bool clpi_elaborate_header(clpi_elab *e)
     bind_operands(e);
     bind_axes(e);
     make_operands(e);
+    if (e->arena->failed)           /* names may stand for axes and operands that there are not */
+        return false;
     make_maps(e);
     make_aliases(e);
     make_axis_sizes(e);
