@@ -83,6 +83,8 @@ typedef struct clpi_elab {
     clpi_build       *b;
     const clpi_file  *file;            /* NULL: fragments of a description */
     const clpi_file  *standard;        /* parsed when first needed */
+    const clpi_fn_decl **fns;          /* of the file, by name */
+    uint32_t          n_fns;
     const clpi_kernel_decl *kernel;
 
     struct { clpi_binding *items; uint32_t n, cap; } names;
@@ -127,6 +129,7 @@ clpi_binding *clpi_find(clpi_elab *e, const char *name);         /* NULL: none t
 clpi_binding *clpi_name_bind(clpi_elab *e, clpi_name name, clpi_binding_kind kind, int number, clpi_meaning meaning);   /* NULL: reported */
 void clpi_unbind(clpi_elab *e, uint32_t n);                      /* forgets all names but the first n */
 void clpi_say_unknown(clpi_elab *e, const char *what, const char *name, clpi_pos pos, bool is_fn);
+bool clpi_sort_fns(clpi_elab *e);                                /* before the first look; reports names given twice */
 const clpi_fn_decl *clpi_find_fn(clpi_elab *e, const char *name);            /* the file's, then the standard ones */
 
 /* ---- elaborate_exact.c ---- */

@@ -148,16 +148,14 @@ static clpi_meaning eval_given(clpi_elab *e, const given *g, const clpi_meaning 
     return (clpi_meaning){ .kind = CLPI_IS_NOTHING };
 }
 
-static void check_fns(clpi_elab *e)
+/* Names of fns and kernels that are taken. */
+static void check_names(clpi_elab *e)
 {
     const clpi_file *file = e->file;
     for (uint32_t i = 0; i < file->fns.n && !e->stopped; i++) {
         const clpi_name *name = &file->fns.items[i]->name;
         if (clpi_find_builtin(name->text))
             clpi_say(e, name->pos, "`%s` is a built-in function, which a fn cannot hide", name->text);
-        const clpi_fn_decl *first = clpi_find_fn(e, name->text);
-        if (first && first != file->fns.items[i])
-            clpi_say(e, name->pos, "there are two fns named `%s`: the first is in line %u", name->text, first->name.pos.line);
     }
     for (uint32_t i = 0; i < file->kernels.n && !e->stopped; i++) {
         const clpi_kernel_decl *other = file->kernels.items[i];
@@ -180,7 +178,9 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
         return CLP_ERR_OOM;
     CLP_TRY(clpi_diag_finish(&diag, CLP_ERR_ARG));
 
-    check_fns(e);
+    if (!clpi_sort_fns(e))
+        return CLP_ERR_OOM;
+    check_names(e);
     e->in_constants = true;
     bind_consts(e);
     e->kernel_begin = e->names.n;

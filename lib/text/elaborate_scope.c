@@ -4,6 +4,7 @@
  * error, so of the bindings of one name at most one is seen.                                                             */
 #include "text/elaborate.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/embed.h"
@@ -86,8 +87,51 @@ static const clpi_file *standard_file(clpi_elab *e)
     return file;
 }
 
-static const clpi_fn_decl *fn_in(const clpi_file *file, const char *name)
+static int by_name(const void *a, const void *b)
 {
+    const clpi_name *x = &(*(const clpi_fn_decl *const *)a)->name, *y = &(*(const clpi_fn_decl *const *)b)->name;
+    int order = strcmp(x->text, y->text);
+    if (order != 0)
+        return order;
+    return x->pos.line != y->pos.line ? (x->pos.line > y->pos.line) - (x->pos.line < y->pos.line)
+                                      : (x->pos.column > y->pos.column) - (x->pos.column < y->pos.column);
+}
+
+bool clpi_sort_fns(clpi_elab *e)
+{
+    e->n_fns = e->file->fns.n;
+    e->fns = CLPI_NEW_N(e->arena, const clpi_fn_decl *, (size_t)e->n_fns + 1);
+    if (!e->fns)
+        return false;
+    for (uint32_t i = 0; i < e->n_fns; i++)
+        e->fns[i] = e->file->fns.items[i];
+    if (e->n_fns > 1)
+        qsort(e->fns, e->n_fns, sizeof *e->fns, by_name);
+    for (uint32_t i = 1; i < e->n_fns; i++) {
+        const clpi_name *name = &e->fns[i]->name, *before = &e->fns[i - 1]->name;
+        if (strcmp(name->text, before->text) == 0)
+            clpi_say(e, name->pos, "there are two fns named `%.40s`: the first is in line %u", name->text, before->pos.line);
+    }
+    return true;
+}
+
+/* The first of that name. */
+static const clpi_fn_decl *fn_of_file(const clpi_elab *e, const char *name)
+{
+    uint32_t lo = 0, hi = e->n_fns;
+    while (lo < hi) {
+        uint32_t middle = lo + (hi - lo) / 2;
+        if (strcmp(e->fns[middle]->name.text, name) < 0)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return lo < e->n_fns && strcmp(e->fns[lo]->name.text, name) == 0 ? e->fns[lo] : NULL;
+}
+
+static const clpi_fn_decl *fn_of_library(clpi_elab *e, const char *name)
+{
+    const clpi_file *file = standard_file(e);
     for (uint32_t i = 0; file && i < file->fns.n; i++)
         if (strcmp(file->fns.items[i]->name.text, name) == 0)
             return file->fns.items[i];
@@ -97,8 +141,8 @@ static const clpi_fn_decl *fn_in(const clpi_file *file, const char *name)
 const clpi_fn_decl *clpi_find_fn(clpi_elab *e, const char *name)
 {
     /* Inside a standard fn only the standard ones are meant: a file's own do not change them. */
-    const clpi_fn_decl *fn = e->active && e->active->fn->is_standard ? NULL : fn_in(e->file, name);
-    return fn ? fn : fn_in(standard_file(e), name);
+    const clpi_fn_decl *fn = e->active && e->active->fn->is_standard ? NULL : fn_of_file(e, name);
+    return fn ? fn : fn_of_library(e, name);
 }
 
 /* ---- Unknown names ----------------------------------------------------------------------------------------------- */
@@ -107,7 +151,8 @@ typedef struct name_list { const char **items; uint32_t n, cap; } name_list;
 
 static void add_fns(clpi_elab *e, const clpi_file *file, name_list *names)
 {
-    for (uint32_t i = 0; file && i < file->fns.n; i++)
+    enum { MAX_LOOKED_AT = 4096 };
+    for (uint32_t i = 0; file && i < file->fns.n && i < MAX_LOOKED_AT; i++)
         if (!CLPI_PUSH(e->arena, names, file->fns.items[i]->name.text))
             return;
 }
