@@ -67,6 +67,27 @@ void clpi_barrier(clpi_emit *e)
     clpi_line(e, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
 }
 
+void clpi_open_items(clpi_emit *e, int64_t n)
+{
+    int64_t group = (int64_t)e->s->group_size;
+    if (n > group) {
+        clpi_open(e, "for (int first = 0; first < %lld; first += %lld)", (long long)n, (long long)group);
+        clpi_line(e, "const int item = first + lid;");
+    } else {
+        clpi_open(e, "%s", "");
+        clpi_line(e, "const int item = lid;");
+    }
+    if (n % group != 0)
+        clpi_open(e, "if (item < %lld)", (long long)n);
+}
+
+void clpi_close_items(clpi_emit *e, int64_t n)
+{
+    if (n % (int64_t)e->s->group_size != 0)
+        clpi_close(e);
+    clpi_close(e);
+}
+
 const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b)
 {
     static const char *const names[] = {
@@ -297,7 +318,7 @@ clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code 
     code->workspace_bytes = s->workspace_bytes;
     code->has_log = s->has_print;
     code->numbers_by_value = fit_by_value(&e, code);
-    code->options = s->program->ir->math_fast ? "-cl-mad-enable" : "";
+    code->options = clpi_is_simt(&e) && s->limits.loses_barriers ? "-cl-opt-disable" : s->program->ir->math_fast ? "-cl-mad-enable" : "";
     clpi_str_add(&text, "/* %s: made by clpallas, %s schedule */\n", e.ir->name, clpi_is_simt(&e) ? "simt" : "vector");
     clpi_prelude_text(&e.prelude, &text);
     put_unaligned(&e, &text);

@@ -51,6 +51,10 @@ void clpi_open(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* 
 void clpi_close(clpi_emit *e);
 const char *clpi_text(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);
 void clpi_barrier(clpi_emit *e);
+/* simt: what stands between is done for each `item` below n, dealt out among the work-items. All of them go round the loop
+ * equally often: PoCL 3.1 loses statements around barriers when they do not. */
+void clpi_open_items(clpi_emit *e, int64_t n);
+void clpi_close_items(clpi_emit *e, int64_t n);
 void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages);
 /* Once, or twice: for full blocks whose neighbours lie side by side (is_fast), and for any. */
 void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage), const clpi_stage *stage);

@@ -28,7 +28,8 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
         return;
     e->values[node].n_uses++;
     long long across = is_y ? (long long)d->n : (long long)p->strip;
-    clpi_open(e, "for (int item = lid; item < %lld; item += %llu)", (long long)((is_y ? d->n : d->m) * p->strip), (unsigned long long)e->s->group_size);
+    int64_t n_items = (is_y ? d->n : d->m) * p->strip;
+    clpi_open_items(e, n_items);
     clpi_line(e, "const int d%d = %sitem / %lld, d%d = %sitem %% %lld;", row, is_y ? "k0 + " : "", across, column, is_y ? "" : "k0 + ", across);
     clpi_line(e, "%s value = 0;", packed_type(d));
     clpi_open(e, "if (d%d < %lld)", is_y ? row : column, (long long)d->k);
@@ -43,7 +44,7 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
         clpi_line(e, "y_part[item] = value;");
     else
         clpi_line(e, "x_part[item %% %lld * %lld + item / %lld] = value;", across, (long long)p->a_stride, across);
-    clpi_close(e);
+    clpi_close_items(e, n_items);
 }
 
 static void multiply(clpi_emit *e, const clpi_stage *stage)

@@ -331,12 +331,13 @@ static int64_t elements(const clpi_emit *e, int from, int to)
 static void emit_dealt(clpi_emit *e)
 {
     int n = e->map->n_kept;
-    clpi_open(e, "for (int item = lid; item < %lld; item += %llu)", (long long)elements(e, 0, n), (unsigned long long)e->s->group_size);
+    int64_t n_items = elements(e, 0, n);
+    clpi_open_items(e, n_items);
     clpi_emit_coordinates(e, 0, n);
     clpi_emit_nodes(e, n - 1);
     emit_level(e, n);
     clpi_forget_from(e, -1);
-    clpi_close(e);
+    clpi_close_items(e, n_items);
 }
 
 /* Each work-item's part through the joint array; all of them read the whole. */
@@ -378,12 +379,13 @@ static void emit_joint(clpi_emit *e)
     int n = e->map->n_order;
     clpi_emit_nodes(e, -1);
     declare_accumulators(e);
-    clpi_open(e, "for (int item = lid; item < %lld; item += %llu)", (long long)elements(e, 0, n), (unsigned long long)e->s->group_size);
+    int64_t n_items = elements(e, 0, n);
+    clpi_open_items(e, n_items);
     clpi_emit_coordinates(e, 0, n);
     clpi_emit_nodes(e, n - 1);
     emit_outs(e);
     clpi_forget_from(e, 0);
-    clpi_close(e);
+    clpi_close_items(e, n_items);
     for (uint32_t o = 0; o < e->nest->outs.n; o++)
         if (e->nest->outs.items[o].kind == CLPI_OUT_REDUCE)
             emit_joint_result(e, &e->nest->outs.items[o], o);

@@ -285,8 +285,8 @@ static bool has_rows(const clpi_step *s)
         return false;
     for (uint32_t o = 0; o < s->nest->outs.n; o++) {
         const clpi_out *out = &s->nest->outs.items[o];
-        if (out->kind == CLPI_OUT_ATOMIC || ((out->kind == CLPI_OUT_REDUCE || out->kind == CLPI_OUT_SCAN) && (out->reduced & 1)))
-            return false;
+        if (out->kind == CLPI_OUT_ATOMIC || out->kind == CLPI_OUT_SCAN || (out->kind == CLPI_OUT_REDUCE && (out->reduced & 1)))
+            return false;        /* scans go through their rows side by side, in lanes or work-items */
     }
     return true;
 }

@@ -16,6 +16,8 @@ typedef struct clpi_limits {
     bool     has_int64_atomics;
     bool     has_printf;
     bool     has_correct_divide;    /* f32 / and sqrt are correctly rounded, by the build option if need be */
+    bool     loses_barriers;        /* its optimiser drops statements around barriers (PoCL's loops over work-items do, where
+                                       guards on both sides of a barrier look at one work-item id): simt is built unoptimised */
     uint64_t local_bytes;           /* of one work-group */
     uint64_t private_bytes;         /* a work-item may spend on its own arrays */
     uint64_t group_size;            /* work-items in a group, at most */
