@@ -165,7 +165,7 @@ static int64_t number_of(const clpi_cl_exe *exe, const clpi_launch *launch, cons
     case CLPI_NUMBER_HEADER: return bound->header[n->a];
     case CLPI_NUMBER_N_SEQUENCES: return (int64_t)bound->n_sequences;
     }
-    assert(!"a kind of number");
+    assert(0 && "a kind of number");
     return 0;
 }
 

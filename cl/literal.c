@@ -141,6 +141,6 @@ void clpi_cl_identity(clpi_str *out, clpi_op_kind reduction, clp_dtype dtype)
     case CLP_OP_prod: case CLP_OP_all: clpi_cl_literal(out, dtype, clpi_elem_to_bits(dtype, one)); break;
     case CLP_OP_max: clpi_cl_literal(out, dtype, extreme_bits(dtype, true)); break;
     case CLP_OP_min: clpi_cl_literal(out, dtype, extreme_bits(dtype, false)); break;
-    default: assert(!"a reduction with an identity");
+    default: assert(0 && "a reduction with an identity");
     }
 }

@@ -293,7 +293,7 @@ void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction
     case CLP_OP_min: op = CLP_OP_minimum; break;
     case CLP_OP_any: op = CLP_OP_or; break;
     case CLP_OP_all: op = CLP_OP_and; break;
-    default: assert(!"a reduction that combines two values");
+    default: assert(0 && "a reduction that combines two values");
     }
     clpi_prelude_ew(p, out, op, dtype, width, args);
 }

@@ -221,7 +221,7 @@ static void type_placeholder(clpi_prelude *p, clpi_str *out, const clpi_request 
     else if (c == 'D')
         clpi_str_puts(out, clpi_cl_type(CLP_F64, w));
     else {
-        assert(!"a placeholder of prelude.cl");
+        assert(0 && "a placeholder of prelude.cl");
     }
     p->uses_f64 = p->uses_f64 || c == 'D' || r->dtype == CLP_F64 || r->from == CLP_F64;
 }
