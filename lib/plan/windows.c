@@ -43,7 +43,7 @@ bool clpi_windows(const clpi_bound *bound, int operand, const int64_t *program, 
         if (!x->has_block)
             continue;
         const clpi_block_dim *dim = &x->block[d];
-        int64_t index, lo, hi;
+        int64_t index, lo = 0, hi = 0;
         clpi_index_range(dim, array->size[d], false, &lo, &hi);
         if (!clpi_header_eval(bound, dim->index, program, prefetch, &index) || index < lo || index > hi) {
             out_windows[d] = (clpi_window){ 0, 0, 0 };

@@ -136,7 +136,7 @@ clpi_meaning clpi_apply_at(clpi_elab *e, clpi_op_kind kind, const clpi_meaning *
         else if (clpi_is_exact(&args[i]))
             wanted = args[i].dtype;
     }
-    if (kind == CLP_OP_where && args[0].kind == CLPI_IS_TRUTH && args[1].kind != CLPI_IS_VALUE && args[2].kind != CLPI_IS_VALUE)
+    if (kind == CLP_OP_where && n == 3 && args[0].kind == CLPI_IS_TRUTH && args[1].kind != CLPI_IS_VALUE && args[2].kind != CLPI_IS_VALUE)
         return args[args[0].truth ? 1 : 2];
     if (clpi_fold_exact(e, kind, args, n, pos, &folded))
         return folded;
