@@ -226,37 +226,71 @@ static void emit_scalars(clpi_emit *e)
     }
 }
 
-void clpi_emit_kernel(clpi_emit *e)
+/* One program, or a part of one, with its innermost arbitrary axis where `at` says. */
+static void emit_part(clpi_emit *e, clpi_part part)
 {
-    const clpi_plan *plan = e->p->plan;
     bool *used = CLPI_NEW_N(e->arena, bool, (size_t)e->ir->n_operands + 1);
     if (!used)
         return;
-    note_used(&e->p->steps, used);
+    note_used(&e->p->parts[part], used);
+    for (int i = 0; i < e->ir->n_operands; i++)
+        if (used[i])
+            emit_block(e, i);
+    clpi_emit_stages(e, &e->s->parts[part]);
+}
+
+/* A part that runs once for the loop over the innermost axis, at one end of it. */
+static void emit_end(clpi_emit *e, clpi_part part, int axis)
+{
+    const char *name = e->ir->axes[axis].name, *start = clpi_number_text(e, CLPI_NUMBER_BOX_START, axis, 0);
+    const char *count = clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, axis, 0);
+    if (e->s->parts[part].n == 0)
+        return;
+    clpi_open(e, "if (%s > 0)", count);
+    if (part == CLPI_PART_FIRST)
+        clpi_line(e, "const int %s_id = (int)%s;", name, start);
+    else
+        clpi_line(e, "const int %s_id = (int)(%s + %s - 1);", name, start, count);
+    emit_part(e, part);
+    clpi_close(e);
+}
+
+/* The loops over arbitrary axes from the i-th on, with the program inside. */
+static void emit_axes(clpi_emit *e, int i)
+{
+    const clpi_plan *plan = e->p->plan;
+    if (i == plan->n_arbitrary) {
+        emit_part(e, CLPI_PART_EVERY);
+        if (e->s->has_print)
+            clpi_line(e, "step++;");
+        if (e->s->sync_program)
+            clpi_barrier(e);
+        return;
+    }
+    int axis = plan->arbitrary[i];
+    bool is_innermost = i == plan->n_arbitrary - 1;
+    const char *name = e->ir->axes[axis].name, *start = clpi_number_text(e, CLPI_NUMBER_BOX_START, axis, 0);
+    if (is_innermost)
+        emit_end(e, CLPI_PART_FIRST, axis);
+    clpi_open(e, "for (int %s_id = (int)%s; %s_id < %s + %s; %s_id++)", name, start, name, start,
+              clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, axis, 0), name);
+    emit_axes(e, i + 1);
+    clpi_close(e);
+    if (is_innermost)
+        emit_end(e, CLPI_PART_LAST, axis);
+}
+
+void clpi_emit_kernel(clpi_emit *e)
+{
     if (clpi_is_simt(e))
         clpi_line(e, "const int lid = (int)get_local_id(0);");
     emit_slots(e);
     emit_scalars(e);
-    clpi_open(e, "for (ulong sequence = get_group_id(0); sequence < (ulong)%s; sequence += get_num_groups(0))", clpi_number_text(e, CLPI_NUMBER_N_SEQUENCES, 0, 0));
+    clpi_open(e, "for (ulong sequence = get_group_id(0); sequence < (ulong)%s; sequence += get_num_groups(0))",
+              clpi_number_text(e, CLPI_NUMBER_N_SEQUENCES, 0, 0));
     if (e->s->has_print)
         clpi_line(e, "ulong step = 0;");
     emit_parallel_ids(e);
-    for (int i = 0; i < plan->n_arbitrary; i++) {
-        const char *name = e->ir->axes[plan->arbitrary[i]].name;
-        const char *start = clpi_number_text(e, CLPI_NUMBER_BOX_START, plan->arbitrary[i], 0), *count = clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, plan->arbitrary[i], 0);
-        clpi_open(e, "for (int %s_id = (int)%s; %s_id < %s + %s; %s_id++)", name, start, name, start, count, name);
-    }
-    if (plan->n_arbitrary == 0 && e->s->has_print)
-        clpi_open(e, "%s", "");
-    for (int i = 0; i < e->ir->n_operands; i++)
-        if (used[i])
-            emit_block(e, i);
-    clpi_emit_stages(e, &e->s->stages);
-    if (e->s->has_print)
-        clpi_line(e, "step++;");
-    if (e->s->sync_program)
-        clpi_barrier(e);
-    for (int i = 0; i < plan->n_arbitrary || (i == 0 && e->s->has_print); i++)
-        clpi_close(e);
+    emit_axes(e, 0);
     clpi_close(e);
 }

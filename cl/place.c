@@ -100,7 +100,8 @@ bool clpi_place_tiles(clpi_cl_schedule *s, clpi_arena *arena)
     s->tiles = CLPI_NEW_N(arena, clpi_tile_place, p->tiles.n + 1);
     if (!padding || !s->tiles)
         return false;
-    padding_of_dots(s, &p->steps, padding);
+    for (int part = 0; part < CLPI_N_PARTS; part++)
+        padding_of_dots(s, &p->parts[part], padding);
     for (int first = -1; first <= p->n_steps; first++)
         for (uint32_t t = 0; t < p->tiles.n; t++) {
             const clpi_tile *tile = &p->tiles.items[t];

@@ -87,10 +87,13 @@ clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *
     if (!vector)
         while (s->group_size < GROUP_SIZE && s->group_size * 2 <= limits->group_size)
             s->group_size *= 2;
-    if (!clpi_place_tiles(s, arena) || !add_stages(s, &s->stages, &program->steps, false, arena))
+    if (!clpi_place_tiles(s, arena))
         return CLP_ERR_OOM;
+    for (int part = 0; part < CLPI_N_PARTS; part++)
+        if (!add_stages(s, &s->parts[part], &program->parts[part], false, arena))
+            return CLP_ERR_OOM;
     if (!vector) {
-        if (needs_joint(&s->stages)) {
+        if (needs_joint(&s->parts[CLPI_PART_FIRST]) || needs_joint(&s->parts[CLPI_PART_EVERY]) || needs_joint(&s->parts[CLPI_PART_LAST])) {
             s->joint_slot = clpi_slot_add(s, arena, CLP_U64, 2 * (int64_t)s->group_size, 0, program->n_steps);
             if (s->joint_slot < 0)
                 return CLP_ERR_OOM;

@@ -134,7 +134,10 @@ bool clpi_place_syncs(clpi_cl_schedule *s, clpi_arena *arena)
     touched pending = new_touched(&y);
     if (arena->failed)
         return false;
-    visit_list(&y, &s->stages, &pending);
+    visit_list(&y, &s->parts[CLPI_PART_FIRST], &pending);
+    for (int round = 0; round < 2; round++)
+        visit_list(&y, &s->parts[CLPI_PART_EVERY], &pending);
+    visit_list(&y, &s->parts[CLPI_PART_LAST], &pending);
     for (uint32_t i = 0; i < y.n; i++)
         s->sync_program = s->sync_program || pending.writes[i];
     return !arena->failed;

@@ -421,10 +421,13 @@ static void drop_dead_tiles(clpi_program *p)
     bool changed = reads != NULL;
     while (changed) {
         memset(reads, 0, p->tiles.n * sizeof *reads);
-        each_use(p, &p->steps, NULL, count_read, reads);
+        for (int part = 0; part < CLPI_N_PARTS; part++)
+            each_use(p, &p->parts[part], NULL, count_read, reads);
         for (uint32_t t = 0; t < p->tiles.n; t++)
             p->tiles.items[t].is_dead = reads[t] == 0;
-        changed = drop_dead_outs(p, &p->steps, reads);
+        changed = false;
+        for (int part = 0; part < CLPI_N_PARTS; part++)
+            changed |= drop_dead_outs(p, &p->parts[part], reads);
     }
 }
 
@@ -449,7 +452,8 @@ static void find_rows(clpi_program *p)
     row_uses u = { CLPI_NEW_N(p->arena, const clpi_step *, p->tiles.n + 1), CLPI_NEW_N(p->arena, bool, p->tiles.n + 1) };
     if (!u.shared || !u.spoiled)
         return;
-    each_use(p, &p->steps, NULL, note_rows, &u);
+    for (int part = 0; part < CLPI_N_PARTS; part++)
+        each_use(p, &p->parts[part], NULL, note_rows, &u);
     for (uint32_t t = 0; t < p->tiles.n; t++)
         p->tiles.items[t].is_row = u.shared[t] && !u.spoiled[t];
 }
@@ -499,11 +503,14 @@ static void live_round_loops(clpi_program *p, clpi_steps *steps)
 void clpi_number_steps(clpi_program *p)
 {
     p->n_steps = 0;
-    number(p, &p->steps, false);
+    for (int part = 0; part < CLPI_N_PARTS; part++)
+        number(p, &p->parts[part], false);
     for (uint32_t t = 0; t < p->tiles.n; t++)
         p->tiles.items[t].first = p->tiles.items[t].last = -1;
-    each_use(p, &p->steps, NULL, note_life, NULL);
-    live_round_loops(p, &p->steps);
+    for (int part = 0; part < CLPI_N_PARTS; part++) {
+        each_use(p, &p->parts[part], NULL, note_life, NULL);
+        live_round_loops(p, &p->parts[part]);
+    }
     for (uint32_t t = 0; t < p->tiles.n; t++)
         if (p->tiles.items[t].operand >= 0) {
             p->tiles.items[t].first = 0;
@@ -530,10 +537,12 @@ static void share_list(clpi_program *p, clpi_steps *steps)
     share_rows(p, steps);
 }
 
-void clpi_fuse(clpi_program *p, clpi_steps *steps)
+void clpi_fuse(clpi_program *p)
 {
-    fuse_list(p, steps);
+    fuse_list(p, &p->parts[CLPI_PART_EVERY]);
+    clpi_peel(p);
     drop_dead_tiles(p);
-    share_list(p, steps);
+    for (int part = 0; part < CLPI_N_PARTS; part++)
+        share_list(p, &p->parts[part]);
     find_rows(p);
 }

@@ -539,10 +539,10 @@ clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, clpi_arena 
     for (uint32_t v = 0; v < ir->ops.n; v++)
         l.tile_of[v] = -1;
     add_scratch(&l);
-    lower_ops(&l, &p->steps, ir->n_header, ir->ops.n);
+    lower_ops(&l, &p->parts[CLPI_PART_EVERY], ir->n_header, ir->ops.n);
     if (l.failed || arena->failed)
         return CLP_ERR_OOM;
-    clpi_fuse(p, &p->steps);
+    clpi_fuse(p);
     clpi_number_steps(p);
     if (arena->failed)
         return CLP_ERR_OOM;

@@ -132,13 +132,17 @@ struct clpi_step {
     clpi_steps body, other;
 };
 
+/* A program in three parts: what its sequence does once before the loop over the innermost arbitrary axis (`if (first(k))` at
+ * the head of the body), what each step of that loop does, and what is done once behind it (`if (last(k))` at the end). */
+typedef enum clpi_part { CLPI_PART_FIRST, CLPI_PART_EVERY, CLPI_PART_LAST, CLPI_N_PARTS } clpi_part;
+
 typedef struct clpi_program {
     const clpi_ir   *ir;
     const clpi_plan *plan;
     clpi_arena      *arena;
     struct { clpi_tile *items; uint32_t n, cap; } tiles;
     int             *scratch_tile;    /* [n_operands] -1 or its tile */
-    clpi_steps       steps;           /* one program; the loops over the arbitrary axes are around it */
+    clpi_steps       parts[CLPI_N_PARTS];   /* the loops over the arbitrary axes are around them */
     int              n_steps;         /* steps numbered */
 } clpi_program;
 
@@ -181,7 +185,8 @@ int  clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clp
 int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
 
 /* fuse.c: merges nests, groups them under shared loops, drops dead tiles. */
-void clpi_fuse(clpi_program *p, clpi_steps *steps);
+void clpi_fuse(clpi_program *p);
+void clpi_peel(clpi_program *p);              /* peel.c: fills the first and last part */
 void clpi_number_steps(clpi_program *p);      /* numbers and lifetimes */
 
 #endif

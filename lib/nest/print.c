@@ -130,5 +130,9 @@ void clpi_nest_print(const clpi_program *p, clpi_str *s)
         clpi_type_print(s, &type);
         clpi_str_puts(s, tile->operand >= 0 ? " scratch\n" : tile->is_row ? " one row\n" : "\n");
     }
-    print_steps(s, p, &p->steps, 0);
+    static const char *const names[] = { "first:\n", "", "last:\n" };
+    for (int part = 0; part < CLPI_N_PARTS; part++) {
+        clpi_str_puts(s, p->parts[part].n ? names[part] : "");
+        print_steps(s, p, &p->parts[part], names[part][0] ? 4 : 0);
+    }
 }
