@@ -1,6 +1,6 @@
 /* arrays: arrays of the command in memory: read from files, made up, written.
  * In: an operand's dtype and rank and where its content comes from. Out: a clp_array and who owns its memory.
- * Decides how made-up content looks: a function of source, shape and seed alone, the same on every machine.             */
+ * Decides how made-up content looks: a function of source, shape and seed alone, the same on every machine. */
 #include "tool.h"
 
 #include <errno.h>
@@ -122,7 +122,10 @@ static void shape_text(char *out, size_t n_bytes, int rank, const int64_t *shape
 /* Nibbles stand one a byte in files. */
 static int pack(tool_array *a, const char *operand, clp_dtype dtype)
 {
-    const clp_array whole = { .dtype = clpi_loaded(dtype), .rank = a->file.rank, .shape = a->file.shape, .data = a->file.data,
+    const clp_array whole = { .dtype = clpi_loaded(dtype),
+                              .rank = a->file.rank,
+                              .shape = a->file.shape,
+                              .data = a->file.data,
                               .strides = a->array.strides };
     tool_array made = { 0 };
     if (!array_new(&made, dtype, a->file.rank, a->file.shape))
@@ -213,7 +216,9 @@ static void fill(clp_array *a, int maker, uint64_t seed)
     const bool is_int = !clpi_is_float(a->dtype);
     for (int64_t i = 0, n = array_elems(a); i < n; i++) {
         switch (maker) {
-        case RANDN: array_set(a, i, is_int ? rint(random_normal(seed, (uint64_t)i)) : random_normal(seed, (uint64_t)i)); break;
+        case RANDN:
+            array_set(a, i, is_int ? rint(random_normal(seed, (uint64_t)i)) : random_normal(seed, (uint64_t)i));
+            break;
         case RAND:
             if (a->dtype == CLP_BOOL)
                 put_bits(a, i, random_bits(seed, (uint64_t)i) >> 63);

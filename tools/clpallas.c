@@ -11,13 +11,14 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "run", command_run, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_RUN | TAKES_JSON, "FILE[:KERNEL] [options]",
-      "run a kernel on arrays" },
+    { "run", command_run, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_RUN | TAKES_JSON,
+      "FILE[:KERNEL] [options]", "run a kernel on arrays" },
     { "show", command_show, TAKES_KERNEL | TAKES_ARRAYS | TAKES_SVG, "FILE[:KERNEL] [options]",
       "draw which program sees which block" },
     { "emit", command_emit, TAKES_KERNEL | TAKES_DEVICE | TAKES_STAGE, "FILE[:KERNEL] [options]",
       "print what the compiler makes of a kernel" },
-    { "devices", command_devices, TAKES_JSON, "[options]", "list what kernels can run on here, and why something cannot" },
+    { "devices", command_devices, TAKES_JSON, "[options]",
+      "list what kernels can run on here, and why something cannot" },
 };
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

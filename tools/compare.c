@@ -1,7 +1,7 @@
 /* compare: two arrays of one dtype and shape. Out: how far they are apart, and where most.
- * Decides what counts as equal: the same bits, equal numbers, two NaNs; floats also where |got - want| <= bound * (|want| + rms),
- * rms being the root mean square of all wanted values: the error of a sum goes with the size of its terms, not with what is left of
- * them.                                                                                                                 */
+ * Decides what counts as equal: the same bits, equal numbers, two NaNs; floats also where |got - want| <= bound *
+ * (|want| + rms), rms being the root mean square of all wanted values: the error of a sum goes with the size of its
+ * terms, not with what is left of them. */
 #include <math.h>
 
 #include "base/dtype.h"

@@ -1,8 +1,9 @@
 /* count: how much work a launch is, from what its programs see.
  * In: a job bound to its arrays. Out: floating-point operations and bytes, 0 where they cannot be counted.
- * Decides what counts. Work: the products and sums of dots that every program runs, over elements that exist (a dot under an
- * `if` that data decides, or in a loop of unknown length, makes the work uncountable). Traffic: each array once, written
- * ones that are read too twice; of an array whose block depends on prefetched data, the blocks that are seen.            */
+ * Decides what counts. Work: the products and sums of dots that every program runs, over elements that exist (a dot
+ * under an `if` that data decides, or in a loop of unknown length, makes the work uncountable). Traffic: each array
+ * once, written ones that are read too twice; of an array whose block depends on prefetched data, the blocks that are
+ * seen.            */
 #include <string.h>
 
 #include "tool.h"
@@ -12,8 +13,12 @@ enum { MAX_PROGRAMS = 1 << 20 };
 int bind_job(job *j, clpi_env *env, clpi_arena *arena, clpi_bound **out)
 {
     (void)env;
-    const clpi_launch_args args = { .arrays = j->args, .n_arrays = j->n, .dims = j->dims, .n_dims = j->n_dims,
-                                    .grid_start = j->box_start, .grid_count = j->box_count };
+    const clpi_launch_args args = { .arrays = j->args,
+                                    .n_arrays = j->n,
+                                    .dims = j->dims,
+                                    .n_dims = j->n_dims,
+                                    .grid_start = j->box_start,
+                                    .grid_count = j->box_count };
     return clpi_bind(j->plan, &args, arena, out) ? fail_library(j->ctx) : DONE;
 }
 
@@ -45,9 +50,13 @@ const clpi_prefetch *prefetch_of(job *j, clpi_prefetch *p)
 /* ---- Dots ---- */
 
 /* A dimension of a value: of an operand's block where it is one loaded whole, else of a fixed size. */
-typedef struct extent { int operand, dim; int64_t size; } extent;
+typedef struct extent {
+    int operand, dim;
+    int64_t size;
+} extent;
 
-/* The dimension of the operand of a reshape that is dimension dim of its result, where only sizes of 1 come and go; else -1. */
+/* The dimension of the operand of a reshape that is dimension dim of its result, where only sizes of 1 come and go;
+ * else -1. */
 static int through_reshape(const clpi_type *from, const clpi_type *to, int dim)
 {
     int i = 0, found = -1;
@@ -91,7 +100,10 @@ static extent extent_of(const clpi_ir *ir, clp_val v, int dim)
     }
 }
 
-typedef struct dot { extent m, n, k; double batch; } dot;
+typedef struct dot {
+    extent m, n, k;
+    double batch;
+} dot;
 enum { MAX_DOTS = 16 };
 
 /* The dots that run in every program; -1: some run only now and then. times: repeats of dot i. */
@@ -130,7 +142,8 @@ static int find_dots(const clpi_ir *ir, dot *dots, double *times)
         const clp_val *args = clpi_args(ir, op);
         const clpi_type *x = clpi_type_of(ir, args[0]);
         const int r = x->rank;
-        dots[n] = (dot){ extent_of(ir, args[0], r - 2), extent_of(ir, args[1], r - 1), extent_of(ir, args[0], r - 1), 1 };
+        dots[n] =
+            (dot){ extent_of(ir, args[0], r - 2), extent_of(ir, args[1], r - 1), extent_of(ir, args[0], r - 1), 1 };
         for (int d = 0; d < r - 2; d++)
             dots[n].batch *= (double)x->shape[d];
         times[n++] = repeat;
@@ -139,9 +152,9 @@ static int find_dots(const clpi_ir *ir, dot *dots, double *times)
 }
 
 typedef struct program_sum {
-    const clpi_bound    *bound;
+    const clpi_bound *bound;
     const clpi_prefetch *prefetch;
-    const int64_t       *program;
+    const int64_t *program;
 } program_sum;
 
 static double extent_now(const program_sum *s, extent e)

@@ -1,7 +1,10 @@
 /* devices: `clpallas devices`: what kernels can run on here, one line each, and why something cannot be used. */
 #include "tool.h"
 
-typedef struct listing { bool json; int n; } listing;
+typedef struct listing {
+    bool json;
+    int n;
+} listing;
 
 static void print_device(const char *which, bool usable, const char *detail, void *user)
 {

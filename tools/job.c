@@ -1,6 +1,6 @@
 /* job: a kernel and its arrays, made ready from the options.
  * In: options. Out: a context, a kernel, one array for each operand that a run takes, in declaration order.
- * Decides sizes that nobody gave: dims are solved from every array that is there, then from --dim; shapes follow.       */
+ * Decides sizes that nobody gave: dims are solved from every array that is there, then from --dim; shapes follow. */
 #include "tool.h"
 
 #include <errno.h>
@@ -91,16 +91,26 @@ static int check_names(const job *j, const pairs *list, const char *option, cons
         size_t n = 0;
         for (int m = 0; m < j->n; m++)
             if (fits(clp_kernel_operand(j->kernel, m).role) && n < sizeof names)
-                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "", clp_kernel_operand(j->kernel, m).name);
-        return fail("%s: there is no %s %s in %s; it has %s", option, what, list->items[k].name, clp_kernel_name(j->kernel),
-                    *names ? names : "none");
+                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "",
+                                      clp_kernel_operand(j->kernel, m).name);
+        return fail("%s: there is no %s %s in %s; it has %s", option, what, list->items[k].name,
+                    clp_kernel_name(j->kernel), *names ? names : "none");
     }
     return DONE;
 }
 
-static bool takes_array(clp_role role)  { return role != CLP_SCALAR; }
-static bool takes_scalar(clp_role role) { return role == CLP_SCALAR; }
-static bool is_output(clp_role role)    { return role == CLP_OUT || role == CLP_INOUT; }
+static bool takes_array(clp_role role)
+{
+    return role != CLP_SCALAR;
+}
+static bool takes_scalar(clp_role role)
+{
+    return role == CLP_SCALAR;
+}
+static bool is_output(clp_role role)
+{
+    return role == CLP_OUT || role == CLP_INOUT;
+}
 
 static const char *value_of(const pairs *list, const char *name)
 {
@@ -121,7 +131,8 @@ static int make_scalar(tool_array *a, const clp_operand_info *info, const char *
     if (info->dtype == CLP_BOOL) {
         *(unsigned char *)a->array.data = !strcmp(text, "true") || !strcmp(text, "1");
         return !strcmp(text, "true") || !strcmp(text, "false") || !strcmp(text, "0") || !strcmp(text, "1")
-                   ? DONE : fail("%s: expected true or false, got %s", info->name, text);
+                   ? DONE
+                   : fail("%s: expected true or false, got %s", info->name, text);
     }
     if (!clpi_is_float(info->dtype)) {
         const bool negative = *text == '-';
@@ -226,7 +237,11 @@ static const char *unknown_dim(const job *j, clp_val v, const bool *known)
 
 /* ---- The arrays that nobody gave ---- */
 
-typedef struct sizes { int64_t *size; bool *known; int64_t *header; } sizes;
+typedef struct sizes {
+    int64_t *size;
+    bool *known;
+    int64_t *header;
+} sizes;
 
 static bool shape_of(const job *j, const sizes *s, int i, const char **out_unknown)
 {
@@ -250,9 +265,11 @@ static int make_missing(job *j, const sizes *s, int i, bool make_up)
         if (j->arrays[i].shape[d] < 0)
             return fail("%s: its dimension %d would be %lld", info.name, d, (long long)j->arrays[i].shape[d]);
     if (!source && info.role != CLP_OUT && !make_up)
-        return fail("%s: expected an array: -i %s=%s.npy, or made up: -i %s=randn:...", info.name, info.name, info.name, info.name);
+        return fail("%s: expected an array: -i %s=%s.npy, or made up: -i %s=randn:...", info.name, info.name, info.name,
+                    info.name);
     if (!shape_known)
-        return fail("%s: the size of dim %s is not known: no array shows it; give it with --dim %s=...", info.name, unknown, unknown);
+        return fail("%s: the size of dim %s is not known: no array shows it; give it with --dim %s=...", info.name,
+                    unknown, unknown);
     if (info.role == CLP_OUT && !source) {
         tool_array *a = &j->arrays[i];
         int64_t shape[CLP_MAX_RANK];
@@ -291,7 +308,8 @@ static int share_alias(job *j, int i)
         return DONE;
     const int from = find_array(j, j->ir->operands[z->alias].name);
     if (j->arrays[i].array.data)
-        return fail("%s: stands on the storage of %s; give that one's content", z->name, j->ir->operands[z->alias].name);
+        return fail("%s: stands on the storage of %s; give that one's content", z->name,
+                    j->ir->operands[z->alias].name);
     if (from < 0 || !j->arrays[from].array.data)
         return fail("%s: expected an array for %s first", z->name, j->ir->operands[z->alias].name);
     j->arrays[i].array = j->arrays[from].array;
@@ -313,10 +331,13 @@ static int solve_sizes(job *j, sizes *s)
         status = dims_from_options(j, s->size, s->known);
     }
     if (!status) {
-        clpi_bound bound = { .plan = j->plan, .dim = s->size, .axis_size = axes, .scalar = scalar, .header = s->header };
+        clpi_bound bound = {
+            .plan = j->plan, .dim = s->size, .axis_size = axes, .scalar = scalar, .header = s->header
+        };
         for (int i = 0; i < j->n; i++)
             if (j->ir->operands[job_operand(j, i)].role == CLP_SCALAR)
-                scalar[job_operand(j, i)] = clpi_elem_from_bits(j->arrays[i].array.dtype, array_bits(&j->arrays[i].array, 0));
+                scalar[job_operand(j, i)] =
+                    clpi_elem_from_bits(j->arrays[i].array.dtype, array_bits(&j->arrays[i].array, 0));
         clpi_header_at_launch(&bound);
     }
     free(axes);
@@ -409,8 +430,12 @@ int job_arrays(job *j, bool make_up_missing)
 
 void job_run_opts(const job *j, clp_run_opts *out)
 {
-    *out = (clp_run_opts){ .grid_start = j->box_start, .grid_count = j->box_count, .order = j->o->order, .seed = j->o->seed,
-                           .dims = j->dims, .n_dims = j->n_dims };
+    *out = (clp_run_opts){ .grid_start = j->box_start,
+                           .grid_count = j->box_count,
+                           .order = j->o->order,
+                           .seed = j->o->seed,
+                           .dims = j->dims,
+                           .n_dims = j->n_dims };
 }
 
 void job_done(job *j)

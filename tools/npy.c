@@ -1,5 +1,5 @@
-/* npy: NumPy's array files. In: a path. Out: the file mapped into memory, private to this process; or a file written whole.
- * Decides which element types a file may stand for.                                                                    */
+/* npy: NumPy's array files. In: a path. Out: the file mapped into memory, private to this process; or a file written
+ * whole. Decides which element types a file may stand for.                                                             */
 #include "tool.h"
 
 #include <errno.h>
@@ -165,7 +165,8 @@ static bool write_all(FILE *f, clp_dtype dtype, int rank, const int64_t *shape, 
     while ((10 + n + 1) % 64)
         header[n++] = ' ';
     header[n++] = '\n';
-    const unsigned char head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255), (unsigned char)(n >> 8) };
+    const unsigned char head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255),
+                                     (unsigned char)(n >> 8) };
     return fwrite(head, 1, 10, f) == 10 && fwrite(header, 1, (size_t)n, f) == (size_t)n &&
            fwrite(data, 1, n_bytes, f) == n_bytes && !fflush(f) && !ferror(f);
 }

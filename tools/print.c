@@ -1,5 +1,5 @@
 /* print: arrays as text. In: an array. Out: NumPy's form: nested brackets, aligned columns, long arrays shortened.
- * Decides the notation of floats: fixed unless the numbers are too large or too far apart, then scientific.            */
+ * Decides the notation of floats: fixed unless the numbers are too large or too far apart, then scientific. */
 #include "tool.h"
 
 #include <math.h>
@@ -11,12 +11,12 @@
 enum { THRESHOLD = 1000, EDGE = 3, LINE = 100, DIGITS = 8, CELL = 64 };
 
 typedef struct printer {
-    FILE            *out;
+    FILE *out;
     const clp_array *a;
-    bool is_short;                /* only EDGE elements at either end of each axis */
+    bool is_short; /* only EDGE elements at either end of each axis */
     bool is_scientific;
-    int  left, right;             /* columns before and behind the point */
-    int  width;
+    int left, right; /* columns before and behind the point */
+    int width;
 } printer;
 
 /* The shortest digits that read back as the same number. */
@@ -83,7 +83,11 @@ static void walk(const printer *p, int axis, int64_t at, void (*visit)(void *use
     }
 }
 
-typedef struct range { const printer *p; double least, most; int left, right, width; } range;
+typedef struct range {
+    const printer *p;
+    double least, most;
+    int left, right, width;
+} range;
 
 static void see_size(void *user, int64_t i)
 {
@@ -161,7 +165,8 @@ void array_print(FILE *out, const clp_array *a)
     range r = { .p = &p, .least = INFINITY };
     walk(&p, 0, 0, see_size, &r);
     if (clpi_is_float(a->dtype))
-        p.is_scientific = r.most >= 1e8 || (r.least < 1e-4 && r.most > 0) || (r.most > 0 && r.most / r.least > 1000 && r.most >= 1e5);
+        p.is_scientific =
+            r.most >= 1e8 || (r.least < 1e-4 && r.most > 0) || (r.most > 0 && r.most / r.least > 1000 && r.most >= 1e5);
     walk(&p, 0, 0, see_text, &r);
     p.left = r.left;
     p.right = r.right;

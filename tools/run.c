@@ -1,6 +1,6 @@
 /* run: `clpallas run`. In: options. Out: outputs in files or printed, times, the comparison with the interpreter.
  * Decides how times are taken: the first run, which gives the results, is not among the N that are timed; those run on
- * device buffers of their own, so that results stay and no copies from the host are measured.                           */
+ * device buffers of their own, so that results stay and no copies from the host are measured. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,10 @@
 #include "run/run.h"
 #include "tool.h"
 
-typedef struct timing { double build_s, min_s, median_s; counts work; } timing;
+typedef struct timing {
+    double build_s, min_s, median_s;
+    counts work;
+} timing;
 
 /* ---- Timing ---- */
 
@@ -99,8 +102,8 @@ static void print_times(const job *j, const timing *t)
 {
     char build[32], least[32], median[32];
     printf("%s on %s\n", clp_kernel_name(j->kernel), clp_context_device(j->ctx));
-    printf("build %s, run %s (median %s of %d)", with_unit(build, sizeof build, t->build_s), with_unit(least, sizeof least, t->min_s),
-           with_unit(median, sizeof median, t->median_s), j->o->n_runs);
+    printf("build %s, run %s (median %s of %d)", with_unit(build, sizeof build, t->build_s),
+           with_unit(least, sizeof least, t->min_s), with_unit(median, sizeof median, t->median_s), j->o->n_runs);
     if (t->work.flops > 0)
         printf(", %.4g GFLOP/s", t->work.flops / t->min_s / 1e9);
     if (t->work.bytes > 0)
@@ -114,11 +117,11 @@ static void print_times(const job *j, const timing *t)
 static double bound_of(clp_dtype dtype)
 {
     switch (dtype) {
-    case CLP_F64:  return 1e-12;
-    case CLP_F32:  return 1e-5;
-    case CLP_F16:  return 2e-3;
+    case CLP_F64: return 1e-12;
+    case CLP_F32: return 1e-5;
+    case CLP_F16: return 2e-3;
     case CLP_BF16: return 1.6e-2;
-    default:       return clpi_is_f8(dtype) ? 0.25 : 0;
+    default: return clpi_is_f8(dtype) ? 0.25 : 0;
     }
 }
 
@@ -173,13 +176,17 @@ static bool report(const job *j, int i, const clp_array *want, FILE *json)
     if (json) {
         fprintf(json, "%s{\"operand\": ", ftell(json) > 0 ? ", " : "");
         json_string(json, name);
-        fprintf(json, ", \"abs\": %.9g, \"elements\": %lld, \"beyond\": %lld}", d.worst < 0 ? 0 : isfinite(d.abs) ? d.abs : 1e308,
+        fprintf(json, ", \"abs\": %.9g, \"elements\": %lld, \"beyond\": %lld}",
+                d.worst < 0       ? 0
+                : isfinite(d.abs) ? d.abs
+                                  : 1e308,
                 (long long)array_elems(got), (long long)d.n_beyond);
     } else if (d.worst < 0) {
         printf("%s: equal to the interpreter's, all %lld elements\n", name, (long long)array_elems(got));
     } else {
-        printf("%s: largest difference from the interpreter %.3g at %s (%.9g, interpreter %.9g); %s %g * (|value| + rms)", name, d.abs, at,
-               d.got, d.want, d.n_beyond ? "allowed is" : "within", bound_of(got->dtype));
+        printf(
+            "%s: largest difference from the interpreter %.3g at %s (%.9g, interpreter %.9g); %s %g * (|value| + rms)",
+            name, d.abs, at, d.got, d.want, d.n_beyond ? "allowed is" : "within", bound_of(got->dtype));
         if (d.n_beyond)
             printf("; %lld of %lld elements are beyond it", (long long)d.n_beyond, (long long)array_elems(got));
         putchar('\n');

@@ -1,8 +1,8 @@
 /* show: `clpallas show`: which program sees which block.
- * In: a kernel, and arrays or dims that give its sizes. Out: for every operand with a block a table of its blocks with the
- * programs that see each, in the terminal or as a picture. Every program of the launch is asked for its windows, so data-
- * dependent maps are drawn too, from the prefetch operand's content.
- * Decides how programs are summed up: "(0, *, 2)" means program ids, * all values of an axis, 0..3 some.                */
+ * In: a kernel, and arrays or dims that give its sizes. Out: for every operand with a block a table of its blocks with
+ * the programs that see each, in the terminal or as a picture. Every program of the launch is asked for its windows, so
+ * data- dependent maps are drawn too, from the prefetch operand's content. Decides how programs are summed up: "(0, *,
+ * 2)" means program ids, * all values of an axis, 0..3 some.                */
 #include "tool.h"
 
 #include <stdlib.h>
@@ -13,7 +13,10 @@
 enum { MAX_PROGRAMS = 1 << 16, MAX_CELLS = 9, EDGE_CELLS = 4, MAX_TABLES = 6, TEXT = 160 };
 
 /* One program's block, as it was asked for. */
-typedef struct sight { int64_t start[CLP_MAX_RANK]; uint64_t program; } sight;
+typedef struct sight {
+    int64_t start[CLP_MAX_RANK];
+    uint64_t program;
+} sight;
 
 static int by_start(const void *a, const void *b)
 {
@@ -29,7 +32,8 @@ static void program_of(const clpi_bound *bound, uint64_t number, int64_t *progra
     clpi_program_at(bound, number / bound->n_steps, number % bound->n_steps, program);
 }
 
-static void add_program(const job *j, const clpi_bound *bound, const clpi_prefetch *prefetch, view *v, int operand, uint64_t number)
+static void add_program(const job *j, const clpi_bound *bound, const clpi_prefetch *prefetch, view *v, int operand,
+                        uint64_t number)
 {
     int64_t program[CLPI_MAX_AXES] = { 0 };
     program_of(bound, number, program);
@@ -126,8 +130,11 @@ void operand_title(char *text, size_t n_bytes, const job *j, const clpi_bound *b
     }
     n = append(text, n_bytes, n, x->has_block ? "] block [" : "]");
     for (int d = 0; x->has_block && d < x->rank; d++) {
-        snprintf(one, sizeof one, x->block[d].kind == CLPI_BLOCK_SQUEEZED ? "%s_" : x->block[d].kind == CLPI_BLOCK_ELEMENT
-                     ? "%selement(%lld)" : "%s%lld", d ? ", " : "", (long long)x->block[d].n);
+        snprintf(one, sizeof one,
+                 x->block[d].kind == CLPI_BLOCK_SQUEEZED  ? "%s_"
+                 : x->block[d].kind == CLPI_BLOCK_ELEMENT ? "%selement(%lld)"
+                                                          : "%s%lld",
+                 d ? ", " : "", (long long)x->block[d].n);
         n = append(text, n_bytes, n, one);
     }
     append(text, n_bytes, n, x->has_block ? "]" : ", seen whole by every program");
@@ -136,7 +143,10 @@ void operand_title(char *text, size_t n_bytes, const job *j, const clpi_bound *b
 /* ---- Tables in the terminal ---- */
 
 /* The places along one dimension: where blocks start. */
-typedef struct places { int64_t *start; int n; } places;
+typedef struct places {
+    int64_t *start;
+    int n;
+} places;
 
 static int by_number(const void *a, const void *b)
 {
@@ -185,9 +195,9 @@ typedef struct table {
     const job *j;
     const clpi_bound *bound;
     const views *v;
-    int     row_dim, column_dim;  /* row_dim -1: one row */
-    places  rows, columns;
-    int64_t start[CLP_MAX_RANK];  /* of the block that is looked at; leading dimensions are set */
+    int row_dim, column_dim; /* row_dim -1: one row */
+    places rows, columns;
+    int64_t start[CLP_MAX_RANK]; /* of the block that is looked at; leading dimensions are set */
 } table;
 
 static void cell_text(table *t, char *text, size_t n_bytes, int row, int column)
@@ -306,7 +316,8 @@ static void print_grid(const job *j, const clpi_bound *bound)
     for (int a = 0; a < j->ir->n_axes; a++)
         printf("%s%s = %lld%s", a ? ", " : "", j->ir->axes[a].name, (long long)bound->axis_size[a],
                j->ir->axes[a].is_arbitrary ? " arbitrary" : "");
-    printf("), %llu programs. A cell lists the programs that see the block: (", (unsigned long long)(bound->n_sequences * bound->n_steps));
+    printf("), %llu programs. A cell lists the programs that see the block: (",
+           (unsigned long long)(bound->n_sequences * bound->n_steps));
     for (int a = 0; a < j->ir->n_axes; a++)
         printf("%s%s", a ? ", " : "", j->ir->axes[a].name);
     printf("), * for all.\n");

@@ -1,8 +1,8 @@
 /* svg: the picture that `show --svg` draws: each operand a sheet, each block on it a rectangle with its programs.
  * In: the blocks of every operand. Out: an SVG file, whole or not at all.
- * Decides scale and colour: a block's colour follows from the first program that sees it, the same on every sheet, so that
- * one program's blocks can be followed by eye. Of arrays of more than two dimensions the sheets of the leading ones stand
- * side by side.                                                                                                         */
+ * Decides scale and colour: a block's colour follows from the first program that sees it, the same on every sheet, so
+ * that one program's blocks can be followed by eye. Of arrays of more than two dimensions the sheets of the leading
+ * ones stand side by side. */
 #include "tool.h"
 
 #include <errno.h>
@@ -26,7 +26,9 @@ static void put_text(FILE *f, const char *text)
 }
 
 /* A sheet: the last two dimensions of an array. */
-typedef struct sheet { double x, y, width, height, unit_x, unit_y; } sheet;
+typedef struct sheet {
+    double x, y, width, height, unit_x, unit_y;
+} sheet;
 
 static sheet sheet_of(const clpi_bound *bound, int operand, int rank, double x, double y)
 {
@@ -59,16 +61,21 @@ static void draw_view(FILE *f, const job *j, const clpi_bound *bound, const shee
     view_label(label, sizeof label, j, bound, v);
     fprintf(f, "<g><title>");
     put_text(f, label);
-    fprintf(f, "</title><rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"hsl(%u,65%%,75%%)\" fill-opacity=\"0.7\" "
-               "stroke=\"#333\" stroke-width=\"0.7\"/>", left, top, width, height, hue_of(j, v));
+    fprintf(f,
+            "</title><rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"hsl(%u,65%%,75%%)\" "
+            "fill-opacity=\"0.7\" "
+            "stroke=\"#333\" stroke-width=\"0.7\"/>",
+            left, top, width, height, hue_of(j, v));
     const double letters = (double)strlen(label) * 5.2;
     if (letters < width && height > 9)
-        fprintf(f, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%s</text>", left + width / 2, top + height / 2 + 3, label);
+        fprintf(f, "<text x=\"%.2f\" y=\"%.2f\" text-anchor=\"middle\">%s</text>", left + width / 2,
+                top + height / 2 + 3, label);
     fprintf(f, "</g>\n");
 }
 
 /* Draws one operand; returns the height that it took, *out_width its width. */
-static double draw_operand(FILE *f, const job *j, const clpi_bound *bound, const views *v, double top, double *out_width)
+static double draw_operand(FILE *f, const job *j, const clpi_bound *bound, const views *v, double top,
+                           double *out_width)
 {
     const clpi_operand *x = &j->ir->operands[v->operand];
     const int n_leading = x->rank > 2 ? x->rank - 2 : 0;
@@ -92,8 +99,8 @@ static double draw_operand(FILE *f, const job *j, const clpi_bound *bound, const
         }
         if (is_new) {
             s = sheet_of(bound, v->operand, x->rank, left, top + TITLE);
-            fprintf(f, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"#eee\" stroke=\"#999\"/>\n", s.x, s.y, s.width,
-                    s.height);
+            fprintf(f, "<rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"#eee\" stroke=\"#999\"/>\n",
+                    s.x, s.y, s.width, s.height);
             left += s.width + GAP;
         }
         if (at->is_inside)
@@ -103,7 +110,8 @@ static double draw_operand(FILE *f, const job *j, const clpi_bound *bound, const
     return s.height + TITLE;
 }
 
-static void draw_all(FILE *f, const job *j, const clpi_bound *bound, const views *all, int n, double *out_width, double *out_height)
+static void draw_all(FILE *f, const job *j, const clpi_bound *bound, const views *all, int n, double *out_width,
+                     double *out_height)
 {
     double top = GAP, widest = 0;
     for (int k = 0; k < n; k++) {
@@ -131,9 +139,11 @@ int svg_write(const char *path, const job *j, const clpi_bound *bound, const vie
     FILE *f = fopen(beside, "w");
     bool ok = f != NULL;
     if (f) {
-        fprintf(f, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n"
-                   "<style>text{font:9px sans-serif}.t{font:bold 12px monospace}</style>\n"
-                   "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n", width, height, width, height);
+        fprintf(f,
+                "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n"
+                "<style>text{font:9px sans-serif}.t{font:bold 12px monospace}</style>\n"
+                "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+                width, height, width, height);
         fwrite(body, 1, n_bytes, f);
         fprintf(f, "</svg>\n");
         ok = !ferror(f);

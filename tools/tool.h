@@ -1,7 +1,7 @@
-/* tool: what the commands of `clpallas` share. Each file's part stands under its name; clpallas.c has the table of commands.
+/* tool: what the commands of `clpallas` share. Each file's part stands under its name; clpallas.c has their table.
  *
  * Every command is a function of the options that returns the exit status. Messages for people go to standard error,
- * results to standard output.                                                                                         */
+ * results to standard output.                                                                                        */
 #ifndef TOOL_H
 #define TOOL_H
 
@@ -36,7 +36,8 @@ typedef struct options {
 
 /* Which options a command takes, as a set. */
 enum {
-    TAKES_KERNEL = 1, TAKES_ARRAYS = 2, TAKES_DEVICE = 4, TAKES_RUN = 8, TAKES_STAGE = 16, TAKES_SVG = 32, TAKES_JSON = 64
+    TAKES_KERNEL = 1, TAKES_ARRAYS = 2, TAKES_DEVICE = 4, TAKES_RUN = 8, TAKES_STAGE = 16, TAKES_SVG = 32,
+    TAKES_JSON = 64
 };
 /* argv behind the command's name. Returns DONE, or WRONG_USAGE after saying what was wrong. */
 int  options_parse(options *o, unsigned takes, const char *command, int argc, char **argv);
@@ -45,7 +46,7 @@ void options_done(options *o);
 
 int fail(const char *format, ...) CLP_PRINTF(1, 2);             /* "clpallas: ..."; returns FAILED */
 int fail_usage(const char *format, ...) CLP_PRINTF(1, 2);       /* the same, returns WRONG_USAGE */
-int fail_library(const clp_context *ctx);                       /* the context's last error, as it stands; returns FAILED */
+int fail_library(const clp_context *ctx);                   /* the context's last error, as it stands; returns FAILED */
 double seconds_now(void);
 bool is_number(const char *text, int64_t *out);
 
@@ -64,7 +65,8 @@ typedef struct npy {
 
 bool npy_open(const char *path, npy *out, char *why, size_t why_bytes);     /* why: "not a NumPy file" */
 void npy_close(npy *n);
-clp_dtype npy_dtype(const npy *n, clp_dtype wanted);   /* wanted where the file can hold it, else the file's own; NONE: neither */
+/* wanted where the file can hold it, else the file's own; NONE: neither. */
+clp_dtype npy_dtype(const npy *n, clp_dtype wanted);
 /* Writes beside path and renames: the file appears whole or not at all. data: C order, unpacked. */
 bool npy_write(const char *path, clp_dtype dtype, int rank, const int64_t *shape, const void *data, size_t n_bytes);
 const char *npy_descr(clp_dtype dtype);
@@ -80,13 +82,14 @@ typedef struct tool_array {
 
 int64_t array_elems(const clp_array *a);
 size_t  array_bytes(const clp_array *a);
-bool    array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape);      /* zeroed memory; false: none left */
+bool    array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape);   /* zeroed; false: no memory */
 bool    array_copy(tool_array *a, const clp_array *from);                                /* contiguous */
 void    array_done(tool_array *a);
 int     array_read(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *path);
 /* source: randn rand zeros ones iota, with ":512x256" and ",seed" as wanted. shape_known: a->shape is to be used. */
 bool    array_is_made_up(const char *source);
-int     array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *source, bool shape_known);
+int     array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *source,
+                      bool shape_known);
 int     array_write(const clp_array *a, const char *path);
 double  array_number(const clp_array *a, int64_t i);              /* element i in row-major order */
 uint64_t array_bits(const clp_array *a, int64_t i);

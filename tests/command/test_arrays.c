@@ -127,7 +127,9 @@ Test(arrays, reads_fortran_order)
 
 Test(arrays, refuses_what_is_no_numpy_file)
 {
-    static const char *const contents[] = { "", "hello", "\x93NUMPY", "\x93NUMPY\x01", "\x93NUMPY\x01\x01\xff\xff{", "\x93NUMPY\x03\x01\xff\xff\xff\xff" };
+    static const char *const contents[] = {
+        "", "hello", "\x93NUMPY", "\x93NUMPY\x01", "\x93NUMPY\x01\x01\xff\xff{", "\x93NUMPY\x03\x01\xff\xff\xff\xff"
+    };
     for (size_t k = 0; k < sizeof contents / sizeof *contents; k++) {
         char path[64], why[128];
         FILE *f = fopen(path_here(path, sizeof path), "wb");

@@ -1,10 +1,10 @@
 /* diff: the same kernel on the interpreter and elsewhere, from the same made-up arrays.
- * In: the rows below, each a command line and the bound that floats may differ by; a device, a schedule and an order. Out: a line
- * for each row that fails or cannot run, with the reason, and a count; exit status 1 if one failed, 77 without the device.
- * Every row runs with its arrays laid out in three ways: plain, with gaps between elements, and backwards. Whatever memory does
- * not belong to an array's elements must be as it was.
+ * In: the rows below, each a command line and the bound that floats may differ by; a device, a schedule and an order.
+ * Out: a line for each row that fails or cannot run, with the reason, and a count; exit status 1 if one failed, 77
+ * without the device. Every row runs with its arrays laid out in three ways: plain, with gaps between elements, and
+ * backwards. Whatever memory does not belong to an array's elements must be as it was.
  *
- * usage: diff FOLDER DEVICE SCHEDULE ORDER [row...]                                                                     */
+ * usage: diff FOLDER DEVICE SCHEDULE ORDER [row...] */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,10 @@
 
 enum { NO_DEVICE = 77, MAX_WORDS = 64 };
 
-typedef struct row { const char *words; double bound; } row;
+typedef struct row {
+    const char *words;
+    double bound;
+} row;
 
 /* Integers and movement have no bound; what functions and sums may differ by (tools/compare.c) is written here. */
 static const row rows[] = {
@@ -88,7 +91,8 @@ static const row rows[] = {
     { "/matmul -p bm=32,bn=48,bk=16 -i x=randn:70x33 -i y=randn:33x50,1", 1e-5 },
     { "/matmul -i x=randn:200x300 -i y=randn:300x150,1", 1e-5 },
     { "/matmul -p T=bf16,act=relu -i x=randn:100x90 -i y=randn:90x80,1", 1e-2 },
-    { "/matmul -p T=f16,has_bias=true,act=gelu,bm=64,bn=32 -i x=randn:100x90 -i y=randn:90x80,1 -i bias=randn:80,2", 2e-3 },
+    { "/matmul -p T=f16,has_bias=true,act=gelu,bm=64,bn=32 -i x=randn:100x90 -i y=randn:90x80,1 -i bias=randn:80,2",
+      2e-3 },
     { "/matmul -i x=randn:5x0 -i y=randn:0x7", 0 },
     { "/matmul -i x=randn:1x1 -i y=randn:1x1,1", 1e-5 },
     { "/matmul -p bm=17,bn=19,bk=23 -i x=randn:40x50 -i y=randn:50x41,1", 1e-5 },
@@ -96,7 +100,8 @@ static const row rows[] = {
     { "/matmul_tn -p bm=32,bn=32,bk=32 -i x=randn:33x70 -i y=randn:33x50,1", 1e-5 },
     { "/matmul_i8 -p bm=32,bn=32,bk=32 -i x=rand:70x33 -i y=rand:33x50,1 -i row=randn:70 -i column=randn:50", 1e-6 },
     { "/attention -s scale=0.3 -p d=16,bq=8,bk=12 -i q=randn:2x21x16 -i k=randn:2x30x16,1 -i v=randn:2x30x16,2", 1e-5 },
-    { "/attention -s scale=0.3 -p d=16,causal=true,T=bf16 -i q=randn:2x70x16 -i k=randn:2x70x16,1 -i v=randn:2x70x16,2", 2e-2 },
+    { "/attention -s scale=0.3 -p d=16,causal=true,T=bf16 -i q=randn:2x70x16 -i k=randn:2x70x16,1 -i v=randn:2x70x16,2",
+      2e-2 },
     { "/softmax -p bn=128 -i x=randn:19x100", 1e-6 },
     { "/softmax -p T=f16,bn=128 -i x=randn:19x100", 2e-3 },
     { "/logsumexp -p bn=64 -i x=randn:19x200", 1e-6 },
@@ -118,10 +123,10 @@ static const row rows[] = {
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
 typedef struct setting {
-    const char  *folder, *device;
+    const char *folder, *device;
     clp_schedule schedule;
-    clp_order    order;
-    int          n_passed, n_failed, n_skipped;
+    clp_order order;
+    int n_passed, n_failed, n_skipped;
 } setting;
 
 /* ---- Layouts ---- */
@@ -130,10 +135,10 @@ typedef enum layout { PLAIN, GAPS, BACKWARDS, N_LAYOUTS } layout;
 static const char *const layout_names[] = { "plain", "gaps", "backwards" };
 
 typedef struct placed {
-    guarded   memory;
-    int64_t   strides[CLP_MAX_RANK];
+    guarded memory;
+    int64_t strides[CLP_MAX_RANK];
     clp_array array;
-    unsigned char *before;        /* the memory's bytes before the run */
+    unsigned char *before; /* the memory's bytes before the run */
 } placed;
 
 static size_t elem_bytes(const clp_array *a)
@@ -175,8 +180,8 @@ static void lay_out(placed *p, const clp_array *from, layout l, bool is_scalar)
             }
         p->array.strides = p->strides;
         for (int64_t i = 0, n = array_elems(from); i < n; i++)
-            memcpy((char *)p->array.data + (size_t)place_of(&p->array, i) * elem_bytes(from), (const char *)from->data +
-                   (size_t)i * elem_bytes(from), elem_bytes(from));
+            memcpy((char *)p->array.data + (size_t)place_of(&p->array, i) * elem_bytes(from),
+                   (const char *)from->data + (size_t)i * elem_bytes(from), elem_bytes(from));
     }
     p->before = malloc(p->memory.n_bytes + 1);
     if (!p->before)
@@ -205,17 +210,21 @@ static bool is_written(const job *j, int i)
     return role == CLP_OUT || role == CLP_INOUT;
 }
 
-static bool compare(const char *words, const char *name, layout l, const clp_array *got, const clp_array *want, double bound)
+static bool compare(const char *words, const char *name, layout l, const clp_array *got, const clp_array *want,
+                    double bound)
 {
     const difference d = array_compare(got, want, bound);
     if (d.n_beyond)
-        fprintf(stderr, "%s: %s (%s): %" PRId64 " of %" PRId64 " elements differ; most, element %" PRId64 ": interpreter %.9g, here %.9g\n",
+        fprintf(stderr,
+                "%s: %s (%s): %" PRId64 " of %" PRId64 " elements differ; most, element %" PRId64
+                ": interpreter %.9g, here %.9g\n",
                 words, name, layout_names[l], d.n_beyond, array_elems(want), d.worst, d.want, d.got);
     return d.n_beyond == 0;
 }
 
 /* Runs job's kernel from the arrays that reference started from (start), and compares with what it ended with. */
-static bool run_layout(const setting *s, const row *r, const job *j, const clp_array *start, const job *reference, layout l)
+static bool run_layout(const setting *s, const row *r, const job *j, const clp_array *start, const job *reference,
+                       layout l)
 {
     bool ok = true;
     placed *at = calloc((size_t)j->n + 1, sizeof *at);
@@ -238,7 +247,8 @@ static bool run_layout(const setting *s, const row *r, const job *j, const clp_a
     for (int i = 0; i < j->n; i++) {
         const char *name = clp_kernel_operand(j->kernel, i).name;
         if (!rest_is_untouched(&at[i], is_written(j, i))) {
-            fprintf(stderr, "%s: %s (%s): memory that is not the array's was written\n", r->words, name, layout_names[l]);
+            fprintf(stderr, "%s: %s (%s): memory that is not the array's was written\n", r->words, name,
+                    layout_names[l]);
             ok = false;
         }
         if (!st && is_written(j, i))
@@ -359,8 +369,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_ROWS; i++)
         if (is_wanted(argc, argv, &rows[i]))
             run_row(&s, &rows[i]);
-    printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(ctx), argv[3], argv[4], s.n_passed, s.n_failed,
-           s.n_skipped);
+    printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(ctx), argv[3], argv[4], s.n_passed,
+           s.n_failed, s.n_skipped);
     clp_context_free(ctx);
     return s.n_failed || s.n_passed == 0 ? FAILED : DONE;
 }

@@ -1,9 +1,10 @@
 /* runner: the kernels that JAX Pallas ran, run here, against its outputs.
- * In: folders <case> with case.txt, kernel.plk and NumPy files under in and out; a device, a schedule and an order. Out: one line for each
- * case that fails or cannot run here, with the reason, and a count; exit status 1 if one failed, 77 if there is no device.
- * Decides equality: equal, both NaN, or |got - want| <= tol * (1 + |want|) with the case's tol; the sign of a zero is free.
+ * In: folders <case> with case.txt, kernel.plk and NumPy files under in and out; a device, a schedule and an order.
+ * Out: one line for each case that fails or cannot run here, with the reason, and a count; exit status 1 if one failed,
+ * 77 if there is no device. Decides equality: equal, both NaN, or |got - want| <= tol * (1 + |want|) with the case's
+ * tol; the sign of a zero is free.
  *
- * usage: runner FOLDER DEVICE SCHEDULE ORDER [case...]                                                                  */
+ * usage: runner FOLDER DEVICE SCHEDULE ORDER [case...] */
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,26 +18,26 @@
 enum { MAX_OPERANDS = 32, MAX_CASES = 512, NO_DEVICE = 77 };
 
 typedef struct setting {
-    const char  *folder;
+    const char *folder;
     clp_context *ctx;
-    bool         is_interp;
-    clp_order    order;
-    int          n_passed, n_failed, n_skipped;
+    bool is_interp;
+    clp_order order;
+    int n_passed, n_failed, n_skipped;
 } setting;
 
 typedef struct one_case {
     const char *name;
-    char        facts[8192];          /* case.txt */
+    char facts[8192]; /* case.txt */
     clp_kernel *kernel;
-    int         n;
-    tool_array  files[MAX_OPERANDS];  /* what the operand starts from */
-    guarded     memory[MAX_OPERANDS]; /* its memory; none where it shares another's */
-    clp_array   args[MAX_OPERANDS];
-    int64_t     shapes[MAX_OPERANDS][CLP_MAX_RANK];
+    int n;
+    tool_array files[MAX_OPERANDS]; /* what the operand starts from */
+    guarded memory[MAX_OPERANDS];   /* its memory; none where it shares another's */
+    clp_array args[MAX_OPERANDS];
+    int64_t shapes[MAX_OPERANDS][CLP_MAX_RANK];
 } one_case;
 
-static void path_of(char *out, size_t n_bytes, const setting *s, const one_case *c, const char *folder, const char *name,
-                    const char *ending)
+static void path_of(char *out, size_t n_bytes, const setting *s, const one_case *c, const char *folder,
+                    const char *name, const char *ending)
 {
     snprintf(out, n_bytes, "%s/%s/%s%s%s", s->folder, c->name, folder, name, ending);
 }
@@ -46,7 +47,7 @@ static void fact(const one_case *c, const char *key, char *out, size_t n_bytes)
 {
     const size_t n = strlen(key);
     out[0] = '\0';
-    for (const char *line = c->facts; line && *line; ) {
+    for (const char *line = c->facts; line && *line;) {
         const char *end = strchr(line, '\n');
         if (!strncmp(line, key, n) && line[n] == '=')
             snprintf(out, n_bytes, "%.*s", (int)(end ? end - line - (long)n - 1 : (long)strlen(line)), line + n + 1);
@@ -161,8 +162,9 @@ static int check_output(const setting *s, const one_case *c, int i, double tol)
             first = n_wrong++ ? first : e;
         }
     if (n_wrong)
-        status = fail("%s: %s: %" PRId64 " of %" PRId64 " elements differ; element %" PRId64 ": expected %.9g, got %.9g", c->name,
-                      info.name, n_wrong, n, first, array_number(&want.array, first), array_number(&c->args[i], first));
+        status = fail(
+            "%s: %s: %" PRId64 " of %" PRId64 " elements differ; element %" PRId64 ": expected %.9g, got %.9g", c->name,
+            info.name, n_wrong, n, first, array_number(&want.array, first), array_number(&c->args[i], first));
     array_done(&want);
     return status;
 }
@@ -174,7 +176,8 @@ static int check_all(const setting *s, const one_case *c)
     fact(c, "tol", tol, sizeof tol);
     for (int i = 0; i < c->n; i++) {
         if (c->memory[i].base && !guarded_is_whole(&c->memory[i]))
-            status = fail("%s: %s: memory around the array was written", c->name, clp_kernel_operand(c->kernel, i).name);
+            status =
+                fail("%s: %s: memory around the array was written", c->name, clp_kernel_operand(c->kernel, i).name);
         const clp_role role = clp_kernel_operand(c->kernel, i).role;
         bool is_shared = false;
         for (int k = 0; k < c->n; k++)
@@ -256,7 +259,7 @@ static int list_cases(const char *folder, char **names)
     int n = 0;
     char path[1024];
     DIR *d = opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d)) && n < MAX_CASES; ) {
+    for (struct dirent *e; d && (e = readdir(d)) && n < MAX_CASES;) {
         snprintf(path, sizeof path, "%s/%s/case.txt", folder, e->d_name);
         if (e->d_name[0] != '.' && exists(path))
             names[n++] = strdup(e->d_name);
@@ -309,8 +312,8 @@ int main(int argc, char **argv)
             run_and_clean(&s, names[i]);
         free(names[i]);
     }
-    printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(s.ctx), argv[3], argv[4], s.n_passed, s.n_failed,
-           s.n_skipped);
+    printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(s.ctx), argv[3], argv[4], s.n_passed,
+           s.n_failed, s.n_skipped);
     clp_context_free(s.ctx);
     return s.n_failed || s.n_passed == 0 ? FAILED : DONE;
 }

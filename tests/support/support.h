@@ -21,14 +21,15 @@
         clp_status fails_status_ = (call);                                                                             \
         cr_assert_eq(fails_status_, expected_status, "%s: got %s: %s", #call, clp_status_name(fails_status_),          \
                      clp_last_error(ctx));                                                                             \
-        cr_assert(strstr(clp_last_error(ctx), part), "%s: expected \"%s\" in \"%s\"", #call, part, clp_last_error(ctx)); \
+        cr_assert(strstr(clp_last_error(ctx), part), "%s: expected \"%s\" in \"%s\"", #call, part,                     \
+                  clp_last_error(ctx));                                                                                \
     } while (0)
 
 /* Equal, both NaN, or finite with |got - want| <= tol * (1 + |want|). The sign of a zero is free. */
 bool near(double got, double want, double tol);
 int64_t ulps_f32(float a, float b);      /* steps between neighbours; INT64_MAX when just one is NaN */
 
-/* Element i of an array of plain (not packed) dtype as a double; integers of 64 bits lose low bits, bits_at does not. */
+/* Element i of an array of plain (not packed) dtype as a double; 64-bit integers lose low bits, bits_at does not. */
 double   number_at(clp_dtype dtype, const void *data, int64_t i);
 uint64_t bits_at(clp_dtype dtype, const void *data, int64_t i);
 

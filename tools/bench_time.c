@@ -1,0 +1,99 @@
+/* bench_time: how `clpallas bench` takes its times.
+ * In: the sides of a contest. Out: their samples, minima and medians.
+ * The sides take turns, so that a busy spell of the machine strikes all of them. A turn opens with one run that is not timed.
+ * What takes less than 100 us is run many times back to back, and a sample is their mean: a clock and a cold start would
+ * weigh too much in one.                                                                                               */
+#include <stdlib.h>
+#include <time.h>
+
+#include "bench.h"
+
+enum { N_RUNS = 30, N_TURNS = 5, LEAST_RUNS = 3 };
+static const double SHORT_S = 100e-6, BATCH_S = 2e-3, BUDGET_S = 2, REST_S = 0.06;
+
+side *contest_add(contest *c, const char *name, int (*once)(void *user), void *user)
+{
+    side *s = &c->sides[c->n_sides++];
+    s->name = name;
+    s->once = once;
+    s->user = user;
+    return s;
+}
+
+/* One sample of n runs. */
+static int sample(side *s, int n, double *out_s)
+{
+    int status = DONE;
+    const double start = seconds_now();
+    for (int i = 0; !status && i < n; i++)
+        status = s->once(s->user);
+    *out_s = (seconds_now() - start) / n;
+    return status;
+}
+
+/* How many runs make a sample, found in the first turn. */
+static int find_batch(side *s, int *out_n)
+{
+    double one_s;
+    int n = 1, status = sample(s, 1, &one_s);
+    while (!status && one_s < SHORT_S && one_s * n < BATCH_S / 2) {
+        n = one_s > 0 && BATCH_S / one_s < 100000 ? (int)(BATCH_S / one_s) + 1 : 100000;
+        status = sample(s, n, &one_s);
+    }
+    *out_n = n;
+    return status;
+}
+
+static int take_turn(side *s, int n_runs, int *batch)
+{
+    if (s->rests_first)
+        nanosleep(&(struct timespec){ 0, (long)(REST_S * 1e9) }, NULL);
+    int status = s->begin ? s->begin(s->user) : DONE;
+    double time_s;
+    if (!status)
+        status = *batch ? sample(s, 1, &time_s) : find_batch(s, batch);
+    for (int i = 0; !status && i < n_runs && s->n_times < MAX_SAMPLES; i++) {
+        status = sample(s, *batch, &time_s);
+        s->times[s->n_times++] = time_s;
+        s->spent_s += time_s * *batch;
+        if (s->spent_s > BUDGET_S && s->n_times >= LEAST_RUNS)
+            break;
+    }
+    const int ended = s->end ? s->end(s->user) : DONE;
+    return status ? status : ended;
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+static void summarise(side *s)
+{
+    if (!s->n_times)
+        return;
+    qsort(s->times, (size_t)s->n_times, sizeof *s->times, by_size);
+    s->min_s = s->times[0];
+    s->median_s = (s->times[s->n_times / 2] + s->times[(s->n_times - 1) / 2]) / 2;
+}
+
+int contest_time(const bench *b, contest *c)
+{
+    const int wanted = b->o->n_runs ? b->o->n_runs : N_RUNS, n_runs = wanted < MAX_SAMPLES ? wanted : MAX_SAMPLES;
+    const int n_turns = n_runs < N_TURNS ? n_runs : N_TURNS;
+    int batches[MAX_SIDES] = { 0 };
+    for (int turn = 0; turn < n_turns; turn++)
+        for (int i = 0; i < c->n_sides; i++) {
+            side *s = &c->sides[i];
+            const int n = n_runs * (turn + 1) / n_turns - n_runs * turn / n_turns;
+            if (*s->missing || (!b->o->n_runs && s->spent_s > BUDGET_S && s->n_times >= LEAST_RUNS))
+                continue;
+            const int status = take_turn(s, n, &batches[i]);
+            if (status)
+                return status;
+        }
+    for (int i = 0; i < c->n_sides; i++)
+        summarise(&c->sides[i]);
+    return DONE;
+}
