@@ -1,6 +1,6 @@
 /* bench_time: how `clpallas bench` takes its times.
  * In: the sides of a contest. Out: their samples, minima and medians.
- * The sides take turns, so that a busy spell of the machine strikes all of them. A turn opens with one run that is not timed.
+ * The sides take turns, ours last, so that a busy spell of the machine strikes all of them. A turn opens with one run that is not timed.
  * What takes less than 100 us is run many times back to back, and a sample is their mean: a clock and a cold start would
  * weigh too much in one.                                                                                               */
 #include <stdlib.h>
@@ -84,7 +84,7 @@ int contest_time(const bench *b, contest *c)
     const int n_turns = n_runs < N_TURNS ? n_runs : N_TURNS;
     int batches[MAX_SIDES] = { 0 };
     for (int turn = 0; turn < n_turns; turn++)
-        for (int i = 0; i < c->n_sides; i++) {
+        for (int i = c->n_sides - 1; i >= 0; i--) {
             side *s = &c->sides[i];
             const int n = n_runs * (turn + 1) / n_turns - n_runs * turn / n_turns;
             if (*s->missing || (!b->o->n_runs && s->spent_s > BUDGET_S && s->n_times >= LEAST_RUNS))

@@ -17,6 +17,8 @@ static const command commands[] = {
       "draw which program sees which block" },
     { "emit", command_emit, TAKES_KERNEL | TAKES_DEVICE | TAKES_STAGE, "FILE[:KERNEL] [options]",
       "print what the compiler makes of a kernel" },
+    { "bench", command_bench, TAKES_BENCH | TAKES_DEVICE | TAKES_JSON, "[NAME...] [options]",
+      "measure against what would be called instead" },
     { "devices", command_devices, TAKES_JSON, "[options]",
       "list what kernels can run on here, and why something cannot" },
 };

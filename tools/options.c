@@ -11,7 +11,7 @@
 
 typedef enum kind {
     PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, ON, SCHEDULE, ORDER, TIME, VERIFY, SVG, FILE_OUT,
-    STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, QUIET, JSON, HELP
+    STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, LIST, QUIET, JSON, HELP
 } kind;
 
 typedef struct row {
@@ -23,7 +23,7 @@ typedef struct row {
 } row;
 
 static const row rows[] = {
-    { "-p", PARAMS, TAKES_KERNEL, "NAME=VALUE,...", "parameters of the kernel; may be repeated" },
+    { "-p", PARAMS, TAKES_KERNEL | TAKES_BENCH, "NAME=VALUE,...", "parameters of the kernel; may be repeated" },
     { "-i", INPUT, TAKES_ARRAYS, "NAME=SOURCE",
       "an array: a NumPy file, or randn rand zeros ones iota with :512x256 and ,SEED" },
     { "-s", SCALAR, TAKES_ARRAYS, "NAME=VALUE", "a scalar operand" },
@@ -35,7 +35,7 @@ static const row rows[] = {
     { "--schedule", SCHEDULE, TAKES_DEVICE, "SHAPE", "auto, vector, simt: the shape of the OpenCL code" },
     { "--order", ORDER, TAKES_RUN, "ORDER",
       "forward, reverse, shuffle:SEED: the order of programs, on the interpreter" },
-    { "--time", TIME, TAKES_RUN, "[N]", "time N runs (10): minimum, median, GFLOP/s of dots, GB/s of arrays" },
+    { "--time", TIME, TAKES_RUN | TAKES_BENCH, "[N]", "time N runs (10): minimum, median, GFLOP/s of dots, GB/s of arrays" },
     { "--verify", VERIFY, TAKES_RUN, NULL, "run on the interpreter as well and compare; status 3 if they differ" },
     { "--ir", STAGE_IR, TAKES_STAGE, NULL, "the kernel as the compiler sees it, in kernel language (the default)" },
     { "--plan", STAGE_PLAN, TAKES_STAGE, NULL, "what holds on every device" },
@@ -43,6 +43,7 @@ static const row rows[] = {
     { "--cl", STAGE_CL, TAKES_STAGE, NULL, "OpenCL C" },
     { "--svg", SVG, TAKES_SVG, "FILE", "draw into an SVG file instead of the terminal" },
     { "--output", FILE_OUT, TAKES_STAGE, "FILE", "write to a file" },
+    { "--list", LIST, TAKES_BENCH, NULL, "say what there is to be measured" },
     { "--quiet", QUIET, 0, NULL, "say less" },
     { "--json", JSON, TAKES_JSON, NULL, "results as JSON on standard output" },
     { "--help", HELP, 0, NULL, "this text" },
@@ -179,6 +180,7 @@ static int set(options *o, const row *r, char *value)
     case STAGE_PLAN: o->stage = CLP_STAGE_PLAN; break;
     case STAGE_NEST: o->stage = CLP_STAGE_NEST; break;
     case STAGE_CL:   o->stage = CLP_STAGE_CL; break;
+    case LIST:       o->list = true; break;
     case QUIET:      o->quiet = true; break;
     case JSON:       o->json = true; break;
     case HELP:       o->help = true; break;
@@ -217,7 +219,7 @@ static bool lists_new(options *o, int argc, char **argv)
     for (int i = 0; i < argc; i++)
         for (const char *p = argv[i]; *p; p++)
             n += *p == ',';
-    pairs *const lists[] = { &o->inputs, &o->scalars, &o->outputs, &o->dims, &o->box };
+    pairs *const lists[] = { &o->inputs, &o->scalars, &o->outputs, &o->dims, &o->box, &o->names };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         lists[i]->items = calloc(n, sizeof(pair));
         if (!lists[i]->items)
@@ -274,6 +276,8 @@ int options_parse(options *o, unsigned takes, const char *command, int argc, cha
         int status = DONE;
         if (argv[i][0] == '-' && argv[i][1])
             status = parse_option(o, takes, command, argc, argv, &i);
+        else if (takes & TAKES_BENCH)
+            o->names.items[o->names.n++] = (pair){ argv[i], NULL };
         else if (!(takes & TAKES_KERNEL) || o->program)
             status = fail_usage("%s: unexpected argument %s", command, argv[i]);
         else
@@ -310,4 +314,5 @@ void options_done(options *o)
     free(o->outputs.items);
     free(o->dims.items);
     free(o->box.items);
+    free(o->names.items);
 }

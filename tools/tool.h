@@ -31,13 +31,15 @@ typedef struct options {
     int         n_runs;           /* --time; 0: not timed */
     bool        verify;
     const char *svg, *output;     /* file names */
+    pairs       names;            /* bench: the rows */
+    bool        list;             /* bench */
     bool        quiet, json, help;
 } options;
 
 /* Which options a command takes, as a set. */
 enum {
     TAKES_KERNEL = 1, TAKES_ARRAYS = 2, TAKES_DEVICE = 4, TAKES_RUN = 8, TAKES_STAGE = 16, TAKES_SVG = 32,
-    TAKES_JSON = 64
+    TAKES_JSON = 64, TAKES_BENCH = 128
 };
 /* argv behind the command's name. Returns DONE, or WRONG_USAGE after saying what was wrong. */
 int  options_parse(options *o, unsigned takes, const char *command, int argc, char **argv);
@@ -142,6 +144,7 @@ int command_run(const options *o);
 int command_show(const options *o);
 int command_emit(const options *o);
 int command_devices(const options *o);
+int command_bench(const options *o);
 
 /* ---- show.c, svg.c ---- */
 
