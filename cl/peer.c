@@ -1,6 +1,6 @@
 /* peer: OpenCL called by hand.
- * In: a context and its buffers. Out: work done on them, waited for, with nothing of clpallas between the call and the device.
- * Decides nothing: each function is the few calls that a user would write.                                              */
+ * In: a context and its buffers. Out: work done on them, waited for, with nothing of clpallas between the call and the
+ * device. Decides nothing: each function is the few calls that a user would write. */
 #include <stdio.h>
 
 #include "cl/cl.h"
@@ -8,10 +8,10 @@
 #include "clpallas_cl.h"
 
 struct clpi_peer_empty {
-    clpi_env        *env;
+    clpi_env *env;
     cl_command_queue queue;
-    cl_program       program;
-    cl_kernel        kernel;
+    cl_program program;
+    cl_kernel kernel;
 };
 
 clp_status clpi_peer_copy(clp_context *ctx, const clpi_peer_pair *pairs, int n_pairs)
@@ -20,8 +20,8 @@ clp_status clpi_peer_copy(clp_context *ctx, const clpi_peer_pair *pairs, int n_p
     cl_command_queue queue = clp_context_cl_queue(ctx);
     for (int i = 0; i < n_pairs; i++)
         CLPI_CL_TRY(env, "clEnqueueCopyBuffer",
-                    clEnqueueCopyBuffer(queue, clp_buffer_cl(pairs[i].from), clp_buffer_cl(pairs[i].to), 0, 0, pairs[i].n_bytes,
-                                        0, NULL, NULL));
+                    clEnqueueCopyBuffer(queue, clp_buffer_cl(pairs[i].from), clp_buffer_cl(pairs[i].to), 0, 0,
+                                        pairs[i].n_bytes, 0, NULL, NULL));
     CLPI_CL_TRY(env, "clFinish", clFinish(queue));
     return CLP_OK;
 }
@@ -99,8 +99,8 @@ clp_status clpi_peer_build(clp_context *ctx, const char *text, unsigned serial)
 clp_status clpi_peer_map(clp_context *ctx, clp_buffer *buffer, void **out_data)
 {
     cl_int code = CL_SUCCESS;
-    *out_data = clEnqueueMapBuffer(clp_context_cl_queue(ctx), clp_buffer_cl(buffer), CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
-                                   clp_buffer_bytes(buffer), 0, NULL, NULL, &code);
+    *out_data = clEnqueueMapBuffer(clp_context_cl_queue(ctx), clp_buffer_cl(buffer), CL_TRUE,
+                                   CL_MAP_READ | CL_MAP_WRITE, 0, clp_buffer_bytes(buffer), 0, NULL, NULL, &code);
     CLPI_CL_TRY(clpi_context_env(ctx), "clEnqueueMapBuffer", code);
     return CLP_OK;
 }
@@ -109,7 +109,8 @@ clp_status clpi_peer_unmap(clp_context *ctx, clp_buffer *buffer, void *data)
 {
     clpi_env *env = clpi_context_env(ctx);
     cl_command_queue queue = clp_context_cl_queue(ctx);
-    CLPI_CL_TRY(env, "clEnqueueUnmapMemObject", clEnqueueUnmapMemObject(queue, clp_buffer_cl(buffer), data, 0, NULL, NULL));
+    CLPI_CL_TRY(env, "clEnqueueUnmapMemObject",
+                clEnqueueUnmapMemObject(queue, clp_buffer_cl(buffer), data, 0, NULL, NULL));
     CLPI_CL_TRY(env, "clFinish", clFinish(queue));
     return CLP_OK;
 }
@@ -117,17 +118,19 @@ clp_status clpi_peer_unmap(clp_context *ctx, clp_buffer *buffer, void *data)
 /* ---- CLBlast ---- */
 
 /* As its header declares it; the library is looked for when it is wanted, so that nothing here depends on it. */
-typedef int (*sgemm_fn)(int layout, int x_transpose, int y_transpose, size_t m, size_t n, size_t k, float alpha, cl_mem x,
-                        size_t x_offset, size_t x_stride, cl_mem y, size_t y_offset, size_t y_stride, float beta, cl_mem z,
-                        size_t z_offset, size_t z_stride, cl_command_queue *queue, cl_event *event);
+typedef int (*sgemm_fn)(int layout, int x_transpose, int y_transpose, size_t m, size_t n, size_t k, float alpha,
+                        cl_mem x, size_t x_offset, size_t x_stride, cl_mem y, size_t y_offset, size_t y_stride,
+                        float beta, cl_mem z, size_t z_offset, size_t z_stride, cl_command_queue *queue,
+                        cl_event *event);
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111 };
 
 clp_status clpi_peer_clblast(clp_context *ctx, clpi_peer_fn sgemm, const clpi_peer_matrices *a)
 {
     clpi_env *env = clpi_context_env(ctx);
     cl_command_queue queue = clp_context_cl_queue(ctx);
-    int result = ((sgemm_fn)sgemm)(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, a->m, a->n, a->k, 1, clp_buffer_cl(a->x), 0, a->k,
-                                   clp_buffer_cl(a->y), 0, a->n, 0, clp_buffer_cl(a->z), 0, a->n, &queue, NULL);
+    int result =
+        ((sgemm_fn)sgemm)(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, a->m, a->n, a->k, 1, clp_buffer_cl(a->x), 0, a->k,
+                          clp_buffer_cl(a->y), 0, a->n, 0, clp_buffer_cl(a->z), 0, a->n, &queue, NULL);
     if (result)
         return clpi_fail(env, CLP_ERR_DEVICE, "CLBlastSgemm: status %d", result);
     CLPI_CL_TRY(env, "clFinish", clFinish(queue));

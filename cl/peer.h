@@ -1,20 +1,24 @@
 /* peer: OpenCL called by hand, as a user without clpallas would: what `clpallas bench` measures itself against.
  *
- * Nothing of the library uses this. All of it works in the context's OpenCL context and on its buffers, and waits.       */
+ * Nothing of the library uses this. All of it works in the context's OpenCL context and on its buffers, and waits. */
 #ifndef CLPI_PEER_H
 #define CLPI_PEER_H
 
 #include "run/backend.h"
 
 /* clEnqueueCopyBuffer of the first n_bytes of each pair, one after another, then clFinish. */
-typedef struct clpi_peer_pair { clp_buffer *from, *to; size_t n_bytes; } clpi_peer_pair;
+typedef struct clpi_peer_pair {
+    clp_buffer *from, *to;
+    size_t n_bytes;
+} clpi_peer_pair;
 clp_status clpi_peer_copy(clp_context *ctx, const clpi_peer_pair *pairs, int n_pairs);
 
-/* A kernel that does nothing, with a queue that does nothing but run it; a launch is clEnqueueNDRangeKernel and clFinish. */
+/* A kernel that does nothing, with a queue that does nothing but run it; a launch is clEnqueueNDRangeKernel and
+ * clFinish. */
 typedef struct clpi_peer_empty clpi_peer_empty;
 clp_status clpi_peer_empty_new(clp_context *ctx, clp_buffer *argument, clpi_peer_empty **out_empty);
 clp_status clpi_peer_empty_launch(clpi_peer_empty *empty);
-void       clpi_peer_empty_free(clpi_peer_empty *empty);
+void clpi_peer_empty_free(clpi_peer_empty *empty);
 
 /* clBuildProgram of a text that the device's compiler has not seen: serial makes it another one for its caches. */
 clp_status clpi_peer_build(clp_context *ctx, const char *text, unsigned serial);
@@ -25,7 +29,10 @@ clp_status clpi_peer_unmap(clp_context *ctx, clp_buffer *buffer, void *data);
 
 /* z[m, n] = x[m, k] . y[k, n] in f32, row-major: sgemm is the address of CLBlastSgemm in the library of that name. */
 typedef void (*clpi_peer_fn)(void);
-typedef struct clpi_peer_matrices { clp_buffer *x, *y, *z; size_t m, n, k; } clpi_peer_matrices;
+typedef struct clpi_peer_matrices {
+    clp_buffer *x, *y, *z;
+    size_t m, n, k;
+} clpi_peer_matrices;
 clp_status clpi_peer_clblast(clp_context *ctx, clpi_peer_fn sgemm, const clpi_peer_matrices *a);
 
 #endif

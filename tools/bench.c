@@ -1,6 +1,7 @@
 /* bench: `clpallas bench`: what clpallas does, each beside what a user would call instead, measured in the same run.
  * In: names of rows. Out: a table, or JSON: for every peer the ratio of the minima, the peer's time over ours.
- * Decides which rows are run: those named, where a name stands for all that it is the beginning of; without names, all.  */
+ * Decides which rows are run: those named, where a name stands for all that it is the beginning of; without names, all.
+ */
 #define _XOPEN_SOURCE 700
 #include <ftw.h>
 #include <stdlib.h>
@@ -75,8 +76,9 @@ static void table_line(const contest *c, int i)
     if (*s->missing)
         printf("peer missing: %s\n", s->missing);
     else
-        printf("%10s %10s  %-14s %7s%s%s\n", with_unit(least, sizeof least, s->min_s), with_unit(median, sizeof median, s->median_s),
-               rate(speed, sizeof speed, c, s->min_s), ratio, i || !*c->params ? "" : " ", i ? "" : c->params);
+        printf("%10s %10s  %-14s %7s%s%s\n", with_unit(least, sizeof least, s->min_s),
+               with_unit(median, sizeof median, s->median_s), rate(speed, sizeof speed, c, s->min_s), ratio,
+               i || !*c->params ? "" : " ", i ? "" : c->params);
 }
 
 static void json_row(const contest *c, int i, bool is_first)
@@ -88,7 +90,8 @@ static void json_row(const contest *c, int i, bool is_first)
     json_string(stdout, c->shape);
     printf(", \"params\": ");
     json_string(stdout, c->params);
-    printf(", \"ours_s\": %.9g, \"ours_median_s\": %.9g, \"ours_runs\": %d, \"peer\": ", ours->min_s, ours->median_s, ours->n_times);
+    printf(", \"ours_s\": %.9g, \"ours_median_s\": %.9g, \"ours_runs\": %d, \"peer\": ", ours->min_s, ours->median_s,
+           ours->n_times);
     json_string(stdout, s->name);
     if (*s->missing) {
         printf(", \"peer_s\": null, \"ratio\": null, \"missing\": ");
@@ -96,8 +99,8 @@ static void json_row(const contest *c, int i, bool is_first)
         putchar('}');
         return;
     }
-    printf(", \"peer_s\": %.9g, \"peer_median_s\": %.9g, \"peer_runs\": %d, \"ratio\": %.6g", s->min_s, s->median_s, s->n_times,
-           s->min_s / ours->min_s);
+    printf(", \"peer_s\": %.9g, \"peer_median_s\": %.9g, \"peer_runs\": %d, \"ratio\": %.6g", s->min_s, s->median_s,
+           s->n_times, s->min_s / ours->min_s);
     if (c->flops > 0)
         printf(", \"flops\": %.17g", c->flops);
     if (c->bytes > 0)
@@ -150,7 +153,8 @@ static void cpu_name(char *out, size_t n_bytes)
         fclose(file);
 }
 
-/* PoCL keeps what it compiles; here it must compile, and leave nothing behind. It reads this before the first OpenCL call. */
+/* PoCL keeps what it compiles; here it must compile, and leave nothing behind. It reads this before the first OpenCL
+ * call. */
 static int empty_cache(char *dir, size_t n_bytes)
 {
     const char *tmp = getenv("TMPDIR");
@@ -162,7 +166,9 @@ static int empty_cache(char *dir, size_t n_bytes)
 
 static int remove_entry(const char *path, const struct stat *s, int kind, struct FTW *at)
 {
-    (void)s; (void)kind; (void)at;
+    (void)s;
+    (void)kind;
+    (void)at;
     return remove(path);
 }
 

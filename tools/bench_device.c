@@ -1,5 +1,5 @@
 /* bench_device: the rows of `clpallas bench` that run on an OpenCL device.
- * In: a row. Out: its contest, timed. Everything works on device buffers that the peers share, and is waited for.       */
+ * In: a row. Out: its contest, timed. Everything works on device buffers that the peers share, and is waited for. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +13,12 @@ enum { MAX_ARRAYS = 3 };
 /* A kernel on device buffers of f32. */
 typedef struct device_run {
     clp_context *ctx;
-    clp_kernel  *kernel;
-    clp_buffer  *buffers[MAX_ARRAYS];
-    int64_t      shape[2];                 /* of all arrays */
-    int64_t      n_elems;
-    clp_array    args[MAX_ARRAYS];
-    int          n;
+    clp_kernel *kernel;
+    clp_buffer *buffers[MAX_ARRAYS];
+    int64_t shape[2]; /* of all arrays */
+    int64_t n_elems;
+    clp_array args[MAX_ARRAYS];
+    int n;
 } device_run;
 
 static int once_kernel(void *user)
@@ -39,7 +39,8 @@ static int fill_buffer(clp_context *ctx, clp_buffer *buffer, int64_t n, uint32_t
 }
 
 /* n arrays of one shape: rank 1 when it has one row. */
-static int device_open(device_run *r, const bench *b, const char *kernel, const char *params, int n, int64_t rows, int64_t columns)
+static int device_open(device_run *r, const bench *b, const char *kernel, const char *params, int n, int64_t rows,
+                       int64_t columns)
 {
     *r = (device_run){ .ctx = b->ctx, .shape = { rows, columns }, .n_elems = rows * columns, .n = n };
     const int rank = rows == 1 ? 1 : 2;
@@ -53,7 +54,8 @@ static int device_open(device_run *r, const bench *b, const char *kernel, const 
             return fail_library(r->ctx);
         if (fill_buffer(r->ctx, r->buffers[i], r->n_elems, (uint32_t)i))
             return FAILED;
-        r->args[i] = (clp_array){ .dtype = CLP_F32, .rank = rank, .shape = r->shape + 2 - rank, .buffer = r->buffers[i] };
+        r->args[i] =
+            (clp_array){ .dtype = CLP_F32, .rank = rank, .shape = r->shape + 2 - rank, .buffer = r->buffers[i] };
     }
     return DONE;
 }
@@ -75,9 +77,9 @@ static void contest_head(contest *c, const bench *b, const char *work, const cha
 
 typedef struct product {
     device_run *r;
-    blas        blas;
+    blas blas;
     clpi_peer_fn clblast;
-    void       *host[MAX_ARRAYS];          /* the buffers, mapped */
+    void *host[MAX_ARRAYS]; /* the buffers, mapped */
 } product;
 
 static int map_all(void *user)
@@ -135,7 +137,8 @@ static int compare_with(product *p, side *peer)
     if (!status) {
         const difference d = array_compare(&mine, &theirs, 1e-5);
         if (d.n_beyond)
-            status = fail("matmul: %lld elements of %lld differ from %s's", (long long)d.n_beyond, (long long)r->n_elems, peer->name);
+            status = fail("matmul: %lld elements of %lld differ from %s's", (long long)d.n_beyond,
+                          (long long)r->n_elems, peer->name);
     }
     free(mine.data);
     free(theirs.data);
@@ -176,13 +179,13 @@ static int row_matmul(bench *b, const bench_row *row, contest *c)
 
 /* ---- Memory-bound kernels against copies of as many bytes ---- */
 
-/* The copy reads and writes as many bytes as the kernel, in the same buffers: a kernel of one input is x to o, one of two
- * inputs half of y to o as well.                                                                                       */
+/* The copy reads and writes as many bytes as the kernel, in the same buffers: a kernel of one input is x to o, one of
+ * two inputs half of y to o as well. */
 typedef struct copies {
-    device_run    *r;
+    device_run *r;
     clpi_peer_pair pairs[2];
-    int            n;
-    clp_kernel    *kernel;                 /* our own copy */
+    int n;
+    clp_kernel *kernel; /* our own copy */
 } copies;
 
 static int once_copy_buffer(void *user)
@@ -208,7 +211,9 @@ static int against_copy(bench *b, const bench_row *row, contest *c, device_run *
 {
     const size_t n_bytes = (size_t)r->n_elems * sizeof(float);
     clp_buffer *out = r->buffers[r->n - 1];
-    copies peer = { .r = r, .pairs = { { r->buffers[0], out, n_bytes }, { r->buffers[1], out, n_bytes / 2 } }, .n = r->n - 1 };
+    copies peer = { .r = r,
+                    .pairs = { { r->buffers[0], out, n_bytes }, { r->buffers[1], out, n_bytes / 2 } },
+                    .n = r->n - 1 };
     contest_head(c, b, work, row->params);
     c->bytes = (double)n_bytes * r->n;
     c->fastest_peer_only = true;
@@ -258,7 +263,8 @@ static int row_launch(bench *b, const bench_row *row, contest *c)
     device_run r;
     clpi_peer_empty *e = NULL;
     int status = device_open(&r, b, NULL, NULL, 1, 1, row->size);
-    if (!status && (clp_kernel_from_text(b->ctx, text, NULL, NULL, &r.kernel) || clpi_peer_empty_new(b->ctx, r.buffers[0], &e)))
+    if (!status &&
+        (clp_kernel_from_text(b->ctx, text, NULL, NULL, &r.kernel) || clpi_peer_empty_new(b->ctx, r.buffers[0], &e)))
         status = fail_library(b->ctx);
     c->work = "launch";
     snprintf(c->shape, sizeof c->shape, "empty kernel");
@@ -274,11 +280,11 @@ static int row_launch(bench *b, const bench_row *row, contest *c)
 /* ---- The compiler against the device's own ---- */
 
 typedef struct front {
-    clp_context *ctx;                      /* of the interpreter: nothing is built for a device */
-    clp_context *device;                   /* whose limits the code is for */
-    const char  *text;
-    clpi_str     code;
-    unsigned     n_builds;
+    clp_context *ctx;    /* of the interpreter: nothing is built for a device */
+    clp_context *device; /* whose limits the code is for */
+    const char *text;
+    clpi_str code;
+    unsigned n_builds;
 } front;
 
 static int once_front(void *user)
@@ -288,7 +294,8 @@ static int once_front(void *user)
     if (clp_kernel_from_text(f->ctx, f->text, NULL, NULL, &k))
         return fail_library(f->ctx);
     clpi_str_cut(&f->code, 0);
-    const clp_status st = clpi_cl_text(&f->ctx->env, CLP_STAGE_CL, k->ir, k->plan, &f->device->limits, f->device->schedule, &f->code);
+    const clp_status st =
+        clpi_cl_text(&f->ctx->env, CLP_STAGE_CL, k->ir, k->plan, &f->device->limits, f->device->schedule, &f->code);
     clp_kernel_free(k);
     return st ? fail_library(f->ctx) : DONE;
 }
@@ -324,13 +331,15 @@ static int row_front_end(bench *b, const bench_row *row, contest *c)
 }
 
 const bench_row bench_device_rows[] = {
-    { "matmul-512", "f32 matmul; OpenBLAS with all threads, CLBlast on the same device", row_matmul, 512, "bm=128, bn=128, bk=128" },
+    { "matmul-512", "f32 matmul; OpenBLAS with all threads, CLBlast on the same device", row_matmul, 512,
+      "bm=128, bn=128, bk=128" },
     { "matmul-1024", "the same, larger", row_matmul, 1024, "bm=128, bn=128, bk=128" },
     { "matmul-1536", "the same, larger", row_matmul, 1536, "bm=128, bn=128, bk=128" },
     { "matmul-2048", "the same, larger", row_matmul, 2048, "bm=128, bn=128, bk=128" },
     { "softmax", "f32 softmax of rows; a copy of as many bytes", row_softmax, 4096, "br=8, bn=1024" },
     { "add", "f32 sum of two arrays; a copy of as many bytes", row_add, 16 * 1024 * 1024, "b=16384" },
-    { "launch", "a launch that does nothing, waited for; clEnqueueNDRangeKernel and clFinish by hand", row_launch, 1024, NULL },
+    { "launch", "a launch that does nothing, waited for; clEnqueueNDRangeKernel and clFinish by hand", row_launch, 1024,
+      NULL },
     { "front-end", "attention.plk to OpenCL C; the device's clBuildProgram of that", row_front_end, 0, NULL },
     { 0 }
 };

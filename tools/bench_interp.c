@@ -1,5 +1,5 @@
 /* bench_interp: the rows of `clpallas bench` that run on the interpreter.
- * In: a row. Out: its contest, timed. All of it works in the host's memory, which is the interpreter's own.             */
+ * In: a row. Out: its contest, timed. All of it works in the host's memory, which is the interpreter's own. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,9 +8,9 @@
 /* A kernel on host arrays. */
 typedef struct host_run {
     clp_context *ctx;
-    clp_kernel  *kernel;
-    clp_array    args[3];
-    int          n;
+    clp_kernel *kernel;
+    clp_array args[3];
+    int n;
 } host_run;
 
 static int once_kernel(void *user)
@@ -21,7 +21,12 @@ static int once_kernel(void *user)
 
 /* ---- Matrix product against one thread of OpenBLAS ---- */
 
-typedef struct product { blas blas; int64_t n; const float *x, *y; float *z; } product;
+typedef struct product {
+    blas blas;
+    int64_t n;
+    const float *x, *y;
+    float *z;
+} product;
 
 static int once_blas(void *user)
 {
@@ -43,7 +48,8 @@ static int compare_products(contest *c, const host_run *r, product *p, int64_t n
     clp_array theirs = r->args[2];
     theirs.data = p->z;
     const difference d = array_compare(&r->args[2], &theirs, 1e-5);
-    return d.n_beyond ? fail("%s: %lld elements of %lld differ from OpenBLAS's", c->work, (long long)d.n_beyond, (long long)(n * n))
+    return d.n_beyond ? fail("%s: %lld elements of %lld differ from OpenBLAS's", c->work, (long long)d.n_beyond,
+                             (long long)(n * n))
                       : DONE;
 }
 
@@ -88,7 +94,7 @@ static int once_malloc(void *user)
 {
     const int64_t n = *(const int64_t *)user;
     for (int64_t i = 0; i < n; i++) {
-        void *volatile p = malloc(64);     /* volatile: the pair must not be optimised away */
+        void *volatile p = malloc(64); /* volatile: the pair must not be optimised away */
         if (!p)
             return fail("out of memory");
         free(p);
@@ -98,9 +104,8 @@ static int once_malloc(void *user)
 
 static int row_interp_programs(bench *b, const bench_row *row, contest *c)
 {
-    static const char text[] =
-        "kernel add_one(in x: i32[N] block [1] at (i), out o: i32[N] block [1] at (i))\n"
-        "grid (i = N) { o[...] = x[...] + 1; }\n";
+    static const char text[] = "kernel add_one(in x: i32[N] block [1] at (i), out o: i32[N] block [1] at (i))\n"
+                               "grid (i = N) { o[...] = x[...] + 1; }\n";
     int64_t n = row->size;
     tool_array a[2] = { 0 };
     host_run r = { .n = 2 };
@@ -126,9 +131,9 @@ static int row_interp_programs(bench *b, const bench_row *row, contest *c)
 }
 
 const bench_row bench_interp_rows[] = {
-    { "interp-matmul", "f32 matmul in blocks of 128 on the interpreter; one thread of OpenBLAS", row_interp_matmul, 1024,
-      "bm=128, bn=128, bk=128" },
-    { "interp-programs", "programs of one element on the interpreter; as many malloc and free of 64 bytes", row_interp_programs, 100000,
-      NULL },
+    { "interp-matmul", "f32 matmul in blocks of 128 on the interpreter; one thread of OpenBLAS", row_interp_matmul,
+      1024, "bm=128, bn=128, bk=128" },
+    { "interp-programs", "programs of one element on the interpreter; as many malloc and free of 64 bytes",
+      row_interp_programs, 100000, NULL },
     { 0 }
 };

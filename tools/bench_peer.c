@@ -1,6 +1,7 @@
 /* bench_peer: the libraries that `clpallas bench` compares with.
- * In: nothing. Out: their matrix product, or what is missing. They are loaded when they are wanted, so that the command runs
- * without them. OpenBLAS reads its environment when it is loaded: what would give it another CPU's kernels goes first.  */
+ * In: nothing. Out: their matrix product, or what is missing. They are loaded when they are wanted, so that the command
+ * runs without them. OpenBLAS reads its environment when it is loaded: what would give it another CPU's kernels goes
+ * first.  */
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,10 +9,11 @@
 #include "bench.h"
 
 enum { ROW_MAJOR = 101, NOT_TRANSPOSED = 111 };
-typedef void (*sgemm_fn)(int order, int x_transpose, int y_transpose, int m, int n, int k, float alpha, const float *x, int x_stride,
-                         const float *y, int y_stride, float beta, float *z, int z_stride);
+typedef void (*sgemm_fn)(int order, int x_transpose, int y_transpose, int m, int n, int k, float alpha, const float *x,
+                         int x_stride, const float *y, int y_stride, float beta, float *z, int z_stride);
 
-static bool find(const char *const *files, const char *symbol, void **library, peer_fn *out, char *why, size_t why_bytes)
+static bool find(const char *const *files, const char *symbol, void **library, peer_fn *out, char *why,
+                 size_t why_bytes)
 {
     for (int i = 0; !*library && files[i]; i++)
         *library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
@@ -24,7 +26,7 @@ static bool find(const char *const *files, const char *symbol, void **library, p
         snprintf(why, why_bytes, "%s has no %s", files[0], symbol);
         return false;
     }
-    memcpy(out, &address, sizeof address);    /* C has no cast between the two; POSIX gives them one size */
+    memcpy(out, &address, sizeof address); /* C has no cast between the two; POSIX gives them one size */
     return true;
 }
 
@@ -46,7 +48,8 @@ bool blas_open(blas *out, int n_threads, char *why, size_t why_bytes)
 
 void blas_sgemm(const blas *l, int64_t m, int64_t n, int64_t k, const float *x, const float *y, float *z)
 {
-    ((sgemm_fn)l->sgemm)(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, (int)m, (int)n, (int)k, 1, x, (int)k, y, (int)n, 0, z, (int)n);
+    ((sgemm_fn)l->sgemm)(ROW_MAJOR, NOT_TRANSPOSED, NOT_TRANSPOSED, (int)m, (int)n, (int)k, 1, x, (int)k, y, (int)n, 0,
+                         z, (int)n);
 }
 
 bool clblast_open(peer_fn *out_sgemm, char *why, size_t why_bytes)

@@ -1,8 +1,8 @@
 /* bench_time: how `clpallas bench` takes its times.
  * In: the sides of a contest. Out: their samples, minima and medians.
- * The sides take turns, ours last, so that a busy spell of the machine strikes all of them. A turn opens with one run that is not timed.
- * What takes less than 100 us is run many times back to back, and a sample is their mean: a clock and a cold start would
- * weigh too much in one.                                                                                               */
+ * The sides take turns, ours last, so that a busy spell of the machine strikes all of them. A turn opens with one run
+ * that is not timed. What takes less than 100 us is run many times back to back, and a sample is their mean: a clock
+ * and a cold start would weigh too much in one. */
 #include <stdlib.h>
 #include <time.h>
 
