@@ -77,6 +77,7 @@ void        clpi_emit_load(clpi_emit *e, int node);                          /* 
 void        clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *value, int width, int mask_bits);
 const char *clpi_place_text(clpi_emit *e, const clpi_access *a);             /* "t3[d0 * 8 + d1]", without looking */
 const char *clpi_inside_text(clpi_emit *e, const clpi_access *a);            /* the condition that it exists; NULL: it does */
+const char *clpi_pad_text(clpi_emit *e, const clpi_access *a);               /* what it is where it does not */
 bool        clpi_has_low_edge(const clpi_operand *x, int ref_dim);           /* a block may start before the array: has x_lo */
 bool        clpi_has_squeezed(const clpi_operand *x);                        /* has x_in */
 const char *clpi_tile_name(clpi_emit *e, int tile);

@@ -91,19 +91,20 @@ static const char *and_text(clpi_emit *e, const char *a, const char *b)
     return !a ? b : !b ? a : clpi_text(e, "%s && %s", a, b);
 }
 
-/* reach: how far past the coordinate the access goes along dimension d. */
+/* reach: how far past the coordinate the access goes along dimension d. Taken from the limit: added to the coordinate, which may
+ * be any number, it could overflow. */
 static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const char *at, int reach)
 {
     bool is_checked = a->checked >> d & 1;
     if (a->is_tile) {
         if (!is_checked)
             return NULL;
-        return clpi_text(e, "0 <= %s && %s%s < %lld", at, at, reach ? clpi_text(e, " + %d", reach) : "", (long long)a->size[d]);
+        return clpi_text(e, "0 <= %s && %s < %lld", at, at, (long long)a->size[d] - reach);
     }
     if (e->is_fast && !is_checked)
         return NULL;
     const clpi_operand *x = &e->ir->operands[a->target];
-    const char *below = clpi_text(e, "%s%s < %s_hi%d", at, reach ? clpi_text(e, " + %d", reach) : "", x->name, d);
+    const char *below = clpi_text(e, "%s < %s_hi%d%s", at, x->name, d, reach ? clpi_text(e, " - %d", reach) : "");
     if (clpi_has_low_edge(x, d))
         return clpi_text(e, "%s_lo%d <= %s && %s", x->name, d, at, below);
     return is_checked ? clpi_text(e, "0 <= %s && %s", at, below) : below;
@@ -150,7 +151,7 @@ static const char *element_text(clpi_emit *e, const clpi_access *a)
     return text;
 }
 
-static const char *pad_text(clpi_emit *e, const clpi_access *a)
+const char *clpi_pad_text(clpi_emit *e, const clpi_access *a)
 {
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
@@ -170,7 +171,7 @@ static const char *guarded_text(clpi_emit *e, const clpi_access *a)
 {
     const char *text = element_text(e, a), *inside = clpi_inside_text(e, a);
     if (inside)
-        text = clpi_text(e, "%s ? %s : %s", inside, text, pad_text(e, a));
+        text = clpi_text(e, "%s ? %s : %s", inside, text, clpi_pad_text(e, a));
     if (a->mask >= 0)
         text = clpi_text(e, inside ? "%s ? (%s) : %s" : "%s ? %s : %s", clpi_lane_text(e, a->mask), text, clpi_lane_text(e, a->other));
     return text;

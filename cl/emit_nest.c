@@ -173,26 +173,22 @@ static void emit_atomic(clpi_emit *e, const clpi_out *out)
     clpi_space space = home == CLPI_HOME_WORKSPACE ? CLPI_SPACE_GLOBAL : home == CLPI_HOME_LOCAL ? CLPI_SPACE_LOCAL : CLPI_SPACE_PRIVATE;
     if (out->value2 >= 0)
         values[1] = clpi_value_text(e, out->value2, 1, 0);
-    if (a->mask >= 0)
-        inside = inside ? clpi_text(e, "%s && %s", clpi_value_text(e, a->mask, 1, 0), inside) : clpi_value_text(e, a->mask, 1, 0);
+    const char *mask = a->mask >= 0 ? clpi_value_text(e, a->mask, 1, 0) : NULL;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_atomic(&e->prelude, &s, out->op, out->dtype, space, clpi_text(e, "&%s", clpi_place_text(e, a)), values);
     const char *call = text_of(e, &s);
     if (out->old >= 0) {
-        clpi_str pad;
-        clpi_str_init(&pad, e->arena->env);
-        if (a->mask >= 0)
-            clpi_cl_literal(&pad, out->dtype, 0);
-        else
-            clpi_cl_poison(&pad, out->dtype);
-        const char *lost = text_of(e, &pad);
-        clpi_emit_store(e, out->old, out->dtype, inside ? clpi_text(e, "%s ? %s : %s", inside, call, lost) : call, 1, 0);
+        if (inside)               /* lost ones give the pad, masked ones 0 */
+            call = clpi_text(e, "%s ? %s : %s", inside, call, clpi_pad_text(e, a));
+        if (mask)
+            call = clpi_text(e, "%s ? (%s) : 0", mask, call);
+        clpi_emit_store(e, out->old, out->dtype, call, 1, 0);
         return;
     }
-    if (inside)
-        clpi_line(e, "if (%s)", inside);
-    clpi_line(e, inside ? "    %s;" : "%s;", call);
+    if (mask || inside)
+        clpi_line(e, mask && inside ? "if (%s && %s)" : "if (%s)", mask ? mask : inside, inside);
+    clpi_line(e, mask || inside ? "    %s;" : "%s;", call);
 }
 
 static bool is_register_store(const clpi_emit *e, const clpi_out *out)

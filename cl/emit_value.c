@@ -128,7 +128,9 @@ void clpi_use_lanes(clpi_emit *e, int node)
 const char *clpi_lane_text(clpi_emit *e, int node)
 {
     const clpi_value *v = &e->values[node];
-    return v->width == 1 ? v->text : clpi_text(e, "l%d[%s]", node, e->lane);
+    if (v->width == 1)
+        return v->text;
+    return clpi_text(e, e->nest->nodes.items[node].dtype == CLP_BOOL ? "(l%d[%s] != 0)" : "l%d[%s]", node, e->lane);
 }
 
 /* ---- One node ---- */

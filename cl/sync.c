@@ -139,6 +139,7 @@ bool clpi_place_syncs(clpi_cl_schedule *s, clpi_arena *arena)
         visit_list(&y, &s->parts[CLPI_PART_EVERY], &pending);
     visit_list(&y, &s->parts[CLPI_PART_LAST], &pending);
     for (uint32_t i = 0; i < y.n; i++)
-        s->sync_program = s->sync_program || pending.writes[i];
+        s->sync_program = s->sync_program || pending.writes[i] ||
+                          (pending.reads[i] && (i < s->slots.n || s->program->plan->is_written[i - s->slots.n]));
     return !arena->failed;
 }

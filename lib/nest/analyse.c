@@ -13,7 +13,7 @@ typedef struct {
     const clpi_ir   *ir;
     const clpi_plan *plan;
     clpi_choice     *choice;
-    uint32_t        *parent;      /* innermost region op around each op; 0: none */
+    uint32_t        *parent;      /* [n_ops + 1] innermost region op around each op; 0: none */
     uint32_t        *n_sites;     /* places where each value is evaluated */
     uint32_t        *n_uses;      /* ops that name it */
     bool            *pointwise;   /* all the way to its one place of use, elements keep their positions */
@@ -187,7 +187,7 @@ static bool wants_tile(const analysis *a, uint32_t v)
 {
     const clpi_op *op = &a->ir->ops.items[v];
     if (is_leaf(a->ir, op))
-        return false;
+        return op->kind == CLP_OP_iota && a->whole[v];
     if (is_whole_kind(op->kind) || is_scalar(a->ir, v) || a->whole[v])
         return a->choice[v].into == 0;
     if (op->kind == CLP_OP_load)
@@ -235,7 +235,7 @@ bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, cl
 {
     uint32_t n = ir->ops.n;
     analysis a = { .ir = ir, .plan = plan, .choice = CLPI_NEW_N(arena, clpi_choice, n),
-                   .parent = CLPI_NEW_N(arena, uint32_t, n), .n_sites = CLPI_NEW_N(arena, uint32_t, n),
+                   .parent = CLPI_NEW_N(arena, uint32_t, n + 1), .n_sites = CLPI_NEW_N(arena, uint32_t, n),
                    .n_uses = CLPI_NEW_N(arena, uint32_t, n), .pointwise = CLPI_NEW_N(arena, bool, n),
                    .whole = CLPI_NEW_N(arena, bool, n), .cost = CLPI_NEW_N(arena, uint32_t, n),
                    .writes = CLPI_NEW_N(arena, uint32_t, n) };

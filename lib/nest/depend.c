@@ -24,10 +24,9 @@ static bool sub_span(const clpi_ir *ir, const clpi_sub *sub, clp_val start, int6
 {
     if (sub->kind == CLPI_SUB_TILE || !clpi_const_int(ir, start, lo))
         return false;
-    if (sub->kind == CLPI_SUB_AT)
-        *hi = *lo + 1;
-    else
-        *hi = sub->size == 0 ? *lo : *lo + (sub->size - 1) * sub->stride + 1;
+    const int64_t reach = sub->kind == CLPI_SUB_AT || sub->size == 0 ? 0 : (sub->size - 1) * sub->stride;
+    *hi = *lo + (reach > 0 ? reach : 0) + 1;
+    *lo += reach < 0 ? reach : 0;
     return true;
 }
 

@@ -264,7 +264,7 @@ static void lower_store(clpi_lower *l, clpi_steps *steps, uint32_t v)
     clp_val value = clpi_op_value(ir, op, 0);
     uint32_t dot = taken_in(l, v, &value);
     const clpi_op *rest = clpi_op_at(ir, value);
-    bool is_itself = dot && rest->kind == CLP_OP_load && l->tile_of[value.id] < 0 &&
+    bool is_itself = dot && rest->kind == CLP_OP_load && !rest->has_mask && l->tile_of[value.id] < 0 &&
                      clpi_depend_ops(ir, l->p->plan, rest, op) == CLPI_SAME_POINT;
     if (!is_itself) {
         int64_t shape[CLP_MAX_RANK];
