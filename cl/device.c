@@ -143,9 +143,7 @@ static void read_limits(cl_device_id id, clpi_limits *l)
     *l = (clpi_limits){
         .is_cpu = (fact(id, CL_DEVICE_TYPE) & CL_DEVICE_TYPE_CPU) != 0,
         .has_fp64 = fact(id, CL_DEVICE_DOUBLE_FP_CONFIG) != 0,
-        .has_fp16 = has_extension(id, "cl_khr_fp16"),
         .has_int64_atomics = has_extension(id, "cl_khr_int64_base_atomics") && has_extension(id, "cl_khr_int64_extended_atomics"),
-        .has_printf = true, /* through the log, which needs only atomics */
         .has_correct_divide = (fact(id, CL_DEVICE_SINGLE_FP_CONFIG) & divide) != 0,
         .local_bytes = fact(id, CL_DEVICE_LOCAL_MEM_SIZE),
         .group_size = or_else(fact(id, CL_DEVICE_MAX_WORK_GROUP_SIZE), 1),

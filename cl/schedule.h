@@ -85,7 +85,6 @@ struct clpi_stage {
     clpi_dot_plan    dot;         /* DOT */
     clpi_mapping     pack_a, pack_b;
     bool             sync_before; /* simt: a barrier */
-    bool             sync_inside; /* DOT: between packing and multiplying; loops: at the end of each iteration */
     clpi_edges       edges;       /* of the whole stage; DOT: of packing x */
     clpi_edges       edges_b;     /* DOT: of packing y */
     clpi_stages      body, other;

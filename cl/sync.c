@@ -1,6 +1,6 @@
 /* sync: where the work-items of a group wait for each other.
  *
- * In: stages of a simt schedule. Out: sync_before and sync_inside set. Decides by what each stage reads and writes of what the
+ * In: stages of a simt schedule. Out: sync_before and sync_program set. Decides by what each stage reads and writes of what the
  * group shares, its arrays and the operands' storages: a stage waits when it meets what an earlier one, since the last
  * barrier, has written, or writes what one has read. Loops are gone round twice: the second time with what the first left. */
 #include "cl/schedule.h"
@@ -43,9 +43,8 @@ static bool meets(const syncs *y, const touched *before, const touched *now)
     return false;
 }
 
-static void touch_slot(const syncs *y, touched *t, int slot, bool writes)
+static void touch_slot(touched *t, int slot, bool writes)
 {
-    (void)y;
     if (slot >= 0)
         (writes ? t->writes : t->reads)[slot] = true;
 }
@@ -53,7 +52,7 @@ static void touch_slot(const syncs *y, touched *t, int slot, bool writes)
 static void touch_access(const syncs *y, touched *t, const clpi_access *a, bool writes)
 {
     if (a->is_tile)
-        touch_slot(y, t, y->s->tiles[a->target].slot, writes);
+        touch_slot(t, y->s->tiles[a->target].slot, writes);
     else
         (writes ? t->writes : t->reads)[y->s->slots.n + (uint32_t)y->s->program->plan->storage[a->target]] = true;
 }
@@ -79,16 +78,16 @@ static void touch_stage(const syncs *y, touched *t, const clpi_stage *stage)
     if (step->dot) {
         touch_nest(y, t, step->dot->a);
         touch_nest(y, t, step->dot->b);
-        touch_slot(y, t, stage->dot.a_slot, true);
-        touch_slot(y, t, stage->dot.b_slot, true);
-        touch_slot(y, t, y->s->tiles[step->dot->dest].slot, true);
+        touch_slot(t, stage->dot.a_slot, true);
+        touch_slot(t, stage->dot.b_slot, true);
+        touch_slot(t, y->s->tiles[step->dot->dest].slot, true);
     }
     if (step->kind == CLPI_STEP_SORT) {
-        touch_slot(y, t, y->s->tiles[step->tile].slot, true);
-        touch_slot(y, t, y->s->tiles[step->tile2].slot, true);
+        touch_slot(t, y->s->tiles[step->tile].slot, true);
+        touch_slot(t, y->s->tiles[step->tile2].slot, true);
     }
     for (int i = 0; i < step->n_args; i++)
-        touch_slot(y, t, y->s->tiles[step->args[i]].slot, false);
+        touch_slot(t, y->s->tiles[step->args[i]].slot, false);
 }
 
 static void visit_list(const syncs *y, clpi_stages *stages, touched *pending);

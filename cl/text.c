@@ -4,8 +4,8 @@
 #include "cl/emit.h"
 
 const clpi_limits clpi_cl_reference_limits = {
-    .is_cpu = true, .shares_host_memory = true, .has_fp64 = true, .has_int64_atomics = true, .has_printf = true,
-    .has_correct_divide = true, .local_bytes = 512 << 10, .private_bytes = 64 << 10, .group_size = 4096,
+    .is_cpu = true, .shares_host_memory = true, .has_fp64 = true, .has_int64_atomics = true, .has_correct_divide = true,
+    .local_bytes = 512 << 10, .private_bytes = 64 << 10, .group_size = 4096,
     .compute_units = 2, .vector_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
 };
 

@@ -47,8 +47,8 @@ static void interp_limits(void *dev, clpi_limits *out_limits)
 {
     (void)dev;
     *out_limits = (clpi_limits){
-        .is_cpu = true, .shares_host_memory = true, .has_fp64 = true, .has_fp16 = true, .has_int64_atomics = true,
-        .has_printf = true, .has_correct_divide = true, .local_bytes = UINT64_C(1) << 40, .private_bytes = UINT64_C(1) << 40,
+        .is_cpu = true, .shares_host_memory = true, .has_fp64 = true, .has_int64_atomics = true,
+        .has_correct_divide = true, .local_bytes = UINT64_C(1) << 40, .private_bytes = UINT64_C(1) << 40,
         .group_size = 1, .compute_units = 1, .vector_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
     };
 }

@@ -147,7 +147,6 @@ typedef struct clpi_held {
     void (*get_row)(void *held, const uint8_t *data, int64_t at, int64_t stride, int64_t n);
     void (*put_row)(uint8_t *data, int64_t at, int64_t stride, const void *held, int64_t n);
     size_t bytes;                 /* of a held element */
-    size_t stored_bytes;          /* of a stored one; 0: nibbles */
     bool   is_same;               /* both forms have the same bytes */
 } clpi_held;
 extern const clpi_held clpi_held_of[CLP_N_DTYPES];

@@ -298,7 +298,7 @@ int clpi_node_of(clpi_lower *l, clpi_nest *n, clp_val v, const clpi_ix *ix)
     }
     int node = l->tile_of[v.id] >= 0 ? load_node(l, n, clpi_access_tile(l, n, l->tile_of[v.id], ix), t->dtype)
                                      : eval_op(l, n, v, ix);
-    clpi_seen seen = { .value = v.id, .node = node, .rank = t->rank };
+    clpi_seen seen = { .value = v.id, .node = node };
     if (t->rank > 0)
         memcpy(seen.ix, ix, (size_t)t->rank * sizeof *ix);
     if (!CLPI_PUSH(l->p->arena, &l->seen, seen))

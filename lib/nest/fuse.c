@@ -423,8 +423,6 @@ static void drop_dead_tiles(clpi_program *p)
         memset(reads, 0, p->tiles.n * sizeof *reads);
         for (int part = 0; part < CLPI_N_PARTS; part++)
             each_use(p, &p->parts[part], NULL, count_read, reads);
-        for (uint32_t t = 0; t < p->tiles.n; t++)
-            p->tiles.items[t].is_dead = reads[t] == 0;
         changed = false;
         for (int part = 0; part < CLPI_N_PARTS; part++)
             changed |= drop_dead_outs(p, &p->parts[part], reads);

@@ -225,8 +225,6 @@ static void lower_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, bo
     d->m = t->shape[t->rank - 2];
     d->n = t->shape[t->rank - 1];
     d->k = clpi_type_of(ir, x)->shape[t->rank - 1];
-    d->a_dtype = clpi_type_of(ir, x)->dtype;
-    d->b_dtype = clpi_type_of(ir, y)->dtype;
     d->acc = t->dtype;
     d->a = dot_side(l, x, &d->a_value);
     d->b = dot_side(l, y, &d->b_value);

@@ -23,7 +23,6 @@ typedef struct clpi_tile {
     uint32_t  value;              /* op that it holds the value of; 0: scratch */
     bool      is_row;             /* all its uses are in one shared loop, one row at a time: dimension 0 is not stored */
     bool      is_reshaped;        /* some access sees it in another shape: rows must lie without gaps */
-    bool      is_dead;            /* nothing reads it any more */
     int       first, last;        /* lifetime: numbers of the steps (clpi_step.number) around its uses; scratch: everything */
 } clpi_tile;
 
@@ -96,7 +95,7 @@ typedef struct clpi_nest {
 typedef struct clpi_dot {
     clpi_nest *a, *b;
     int        a_value, b_value;  /* nodes */
-    clp_dtype  a_dtype, b_dtype, acc;
+    clp_dtype  acc;
     int        n_batch;
     int64_t    m, n, k;
     int        dest;              /* tile [batch.., m, n] */
@@ -176,7 +175,7 @@ typedef struct clpi_lower {
     bool               failed;    /* out of memory */
     struct { struct clpi_seen *items; uint32_t n, cap; } seen;   /* of the nest being made: values already there */
 } clpi_lower;
-typedef struct clpi_seen { uint32_t value; int node, rank; clpi_ix ix[CLP_MAX_RANK]; } clpi_seen;
+typedef struct clpi_seen { uint32_t value; int node; clpi_ix ix[CLP_MAX_RANK]; } clpi_seen;
 int  clpi_node_of(clpi_lower *l, clpi_nest *n, clp_val v, const clpi_ix *ix);
 int  clpi_node_add(clpi_lower *l, clpi_nest *n, clpi_node node);
 int  clpi_access_add(clpi_lower *l, clpi_nest *n, clpi_access access);

@@ -12,9 +12,8 @@
 typedef struct clpi_limits {
     bool     is_cpu;
     bool     shares_host_memory;    /* wrap gives the caller's memory to the device without a copy */
-    bool     has_fp64, has_fp16;
+    bool     has_fp64;
     bool     has_int64_atomics;
-    bool     has_printf;
     bool     has_correct_divide;    /* f32 / and sqrt are correctly rounded, by the build option if need be */
     bool     loses_barriers;        /* its optimiser drops statements around barriers (PoCL's loops over work-items do, where
                                        guards on both sides of a barrier look at one work-item id): simt is built unoptimised */
