@@ -220,8 +220,8 @@ static bool at_one_point(const clpi_nest *na, uint32_t a, const clpi_nest *nb, u
         return false;
     if (!is_write(na, a))
         return store_at(nb, b) != NULL;
-    const clpi_access *x = &na->accesses.items[a];
-    return store_at(na, a) && !is_write(nb, b) && x->is_tile && x->mask < 0 && !x->checked;
+    const clpi_access *x = &na->accesses.items[a], *y = &nb->accesses.items[b];
+    return store_at(na, a) && !is_write(nb, b) && x->is_tile && x->mask < 0 && y->mask < 0 && !x->checked;
 }
 
 static bool can_merge(const clpi_program *p, const clpi_step *a, const clpi_step *b)
