@@ -263,8 +263,6 @@ static void emit_axes(clpi_emit *e, int i)
         emit_part(e, CLPI_PART_EVERY);
         if (e->s->has_print)
             clpi_line(e, "step++;");
-        if (e->s->sync_program)
-            clpi_barrier(e);
         return;
     }
     int axis = plan->arbitrary[i];

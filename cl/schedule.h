@@ -102,7 +102,6 @@ typedef struct clpi_cl_schedule {
     int                 joint_slot;       /* simt: partial results of joint reductions, broadcasts; -1: not needed */
     uint64_t            workspace_bytes;  /* of one group */
     clpi_stages         parts[CLPI_N_PARTS];
-    bool                sync_program;     /* simt: a barrier between programs of a sequence, and between sequences */
     bool                has_print;
 } clpi_cl_schedule;
 

@@ -1,8 +1,9 @@
 /* sync: where the work-items of a group wait for each other.
  *
- * In: stages of a simt schedule. Out: sync_before and sync_program set. Decides by what each stage reads and writes of what the
- * group shares, its arrays and the operands' storages: a stage waits when it meets what an earlier one, since the last
- * barrier, has written, or writes what one has read. Loops are gone round twice: the second time with what the first left. */
+ * In: stages of a simt schedule. Out: sync_before set. Decides by what each stage reads and writes of what the group shares,
+ * its arrays and the operands' storages: a stage waits when it meets what an earlier one, since the last barrier, has written,
+ * or writes what one has read. Loops, those over programs and sequences too, are gone round twice: the second time with what
+ * the first left.                                                                                                         */
 #include "cl/schedule.h"
 
 #include <string.h>
@@ -133,12 +134,11 @@ bool clpi_place_syncs(clpi_cl_schedule *s, clpi_arena *arena)
     touched pending = new_touched(&y);
     if (arena->failed)
         return false;
-    visit_list(&y, &s->parts[CLPI_PART_FIRST], &pending);
-    for (int round = 0; round < 2; round++)
-        visit_list(&y, &s->parts[CLPI_PART_EVERY], &pending);
-    visit_list(&y, &s->parts[CLPI_PART_LAST], &pending);
-    for (uint32_t i = 0; i < y.n; i++)
-        s->sync_program = s->sync_program || pending.writes[i] ||
-                          (pending.reads[i] && (i < s->slots.n || s->program->plan->is_written[i - s->slots.n]));
+    for (int sequence = 0; sequence < 2; sequence++) {
+        visit_list(&y, &s->parts[CLPI_PART_FIRST], &pending);
+        for (int round = 0; round < 2; round++)
+            visit_list(&y, &s->parts[CLPI_PART_EVERY], &pending);
+        visit_list(&y, &s->parts[CLPI_PART_LAST], &pending);
+    }
     return !arena->failed;
 }

@@ -1,9 +1,9 @@
 /* peel: the first and the last step of the innermost arbitrary axis, taken out of its loop.
  *
  * In: the steps of a program in one part. Out: a branch on "k is the first" at their head, and one on "k is the last" at their
- * end, moved to parts of their own, which run once, before and behind the loop over k; the scalars that stand before such a
- * branch go along. Worth it for the loop, which loses its branches and the blocks that only they see. A box never cuts an
- * arbitrary axis, so first and last are the ends of the loop.                                                             */
+ * end, moved to parts of their own, which run once, before and behind the loop over k. The scalars that stand before the first
+ * branch are computed there too; the last finds every value as the loop's last round left it. Worth it for the loop, which loses
+ * its branches and the blocks that only they see. A box never cuts an arbitrary axis, so first and last are the ends of the loop. */
 #include "nest/nest.h"
 
 static bool is_leaf_of(const clpi_ir *ir, clp_val v, clpi_op_kind kind, int axis)
@@ -46,14 +46,16 @@ static bool is_end_branch(const clpi_program *p, const clpi_step *s, int axis, b
     return false;
 }
 
-/* A scalar computed from scalars alone. */
-static bool is_pure_scalar(const clpi_step *s)
+/* A scalar computed from scalars alone, none of which outlives its program: computing it twice does no harm. */
+static bool is_pure_scalar(const clpi_program *p, const clpi_step *s)
 {
     if (s->kind != CLPI_STEP_NEST || s->nest->rank != 0)
         return false;
-    for (uint32_t i = 0; i < s->nest->accesses.n; i++)
-        if (!s->nest->accesses.items[i].is_tile || s->nest->accesses.items[i].rank != 0)
+    for (uint32_t i = 0; i < s->nest->accesses.n; i++) {
+        const clpi_access *a = &s->nest->accesses.items[i];
+        if (!a->is_tile || a->rank != 0 || p->tiles.items[a->target].operand >= 0)
             return false;
+    }
     return true;
 }
 
@@ -76,11 +78,10 @@ void clpi_peel(clpi_program *p)
         return;
     int axis = p->plan->arbitrary[p->plan->n_arbitrary - 1];
     uint32_t head = 0;
-    while (head < every->n && is_pure_scalar(every->items[head]))
+    while (head < every->n && is_pure_scalar(p, every->items[head]))
         head++;
     if (every->n > 0 && is_end_branch(p, every->items[every->n - 1], axis, true)) {
         clpi_step *branch = every->items[--every->n];
-        copy_into(p, &p->parts[CLPI_PART_LAST], every->items, head < every->n ? head : every->n);
         copy_into(p, &p->parts[CLPI_PART_LAST], branch->body.items, branch->body.n);
     }
     if (head < every->n && is_end_branch(p, every->items[head], axis, false)) {
