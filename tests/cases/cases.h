@@ -1,0 +1,56 @@
+/* cases: what the parts of the runner share: the runs that a file of cases asks for, and values given by rules.
+ * README.md says how such a file is written. */
+#ifndef TESTS_CASES_H
+#define TESTS_CASES_H
+
+#include "tool.h"
+
+enum { MAX_ARRAYS = 24, MAX_PARTS = 12, MAX_NAME = 48, MAX_TEXT = 65536 };
+
+/* An array of a case as it is written: "x[2, 3]{1, 2} = 1 2 3", "o -> : i + j". */
+typedef struct written {
+    char name[MAX_NAME];
+    bool has_shape, has_strides;
+    int rank;
+    int64_t shape[CLP_MAX_RANK], strides[CLP_MAX_RANK];
+    char *values;                 /* a list, or a rule behind ':' */
+    int line;
+} written;
+
+typedef enum outcome { DELIVERS, IS_NO_KERNEL, IS_REFUSED, FAULTS } outcome;
+
+/* One run: what it starts from and what must come of it. */
+typedef struct asked {
+    char id[256], about[256];
+    const char *file;
+    int line;
+    char *kernel, *params;        /* text; params NULL: none */
+    char *printed;                /* the lines that the run prints, each with its newline; NULL: not looked at */
+    written starts[MAX_ARRAYS], wants[MAX_ARRAYS];
+    int n_starts, n_wants;
+    clp_dim dims[4];
+    char dim_names[4][MAX_NAME];
+    int n_dims;
+    double tol;
+    outcome outcome;
+    char *parts[MAX_PARTS];       /* of the message */
+    int n_parts;
+} asked;
+
+/* ---- read.c ---- */
+typedef bool (*asked_fn)(asked *a, void *user);
+/* Calls fn for each run of the file. False, after a message, where the file is not well written. */
+bool cases_read(const char *path, asked_fn fn, void *user);
+
+/* ---- rule.c ---- */
+/* The value of the text at element `at` (its indices, n its row-major number): arithmetic over the indices i j k l m
+ * and n, and over elements of the arrays that the run starts from. Division and % round down. */
+typedef struct rule_env {
+    const char *const *names;     /* [n_arrays] */
+    const clp_array *arrays;
+    int n_arrays;
+} rule_env;
+bool rule_value(const char *text, const rule_env *env, int rank, const int64_t *at, int64_t n, double *out,
+                const char **why);
+
+#endif
