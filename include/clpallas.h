@@ -200,6 +200,11 @@ CLP_API CLP_MUST_CHECK clp_status clp_kernel_from_file(clp_context *ctx, const c
 /* A kernel that comes with the library: "matmul", "softmax", ... (docs/kernels.md lists them). */
 CLP_API CLP_MUST_CHECK clp_status clp_kernel_standard(clp_context *ctx, const char *name, const char *params,
                                                       clp_kernel **out_kernel);
+/* A kernel that runs this one for each member of a batch: the named operands, "x, o", have a leading dimension, the dim
+ * B, and the grid has a leading parallel axis over it, `batch` (B2, batch2 where those are taken). Others are shared. What
+ * the kernel writes must be named, scratch cannot be; a named scalar is an array of rank 1. Program ids and sizes of the
+ * grid keep their meaning in the body, and boxes have one more axis in front. May be batched again; kernel may be freed. */
+CLP_API CLP_MUST_CHECK clp_status clp_kernel_batch(const clp_kernel *kernel, const char *operands, clp_kernel **out_kernel);
 CLP_API void clp_kernel_free(clp_kernel *kernel);        /* after its launches are done */
 
 typedef enum clp_role { CLP_IN, CLP_OUT, CLP_INOUT, CLP_PREFETCH, CLP_SCRATCH, CLP_SCALAR } clp_role;

@@ -49,6 +49,20 @@ static clp_status load_kernel(job *j)
     return clp_kernel_from_file(j->ctx, o->file, o->kernel, o->params, &j->kernel);
 }
 
+/* The kernel, with an axis for each --batch in front. */
+static clp_status batch_kernel(job *j)
+{
+    for (int i = 0; i < j->o->batches.n; i++) {
+        clp_kernel *batched;
+        const clp_status st = clp_kernel_batch(j->kernel, j->o->batches.items[i].name, &batched);
+        if (st)
+            return st;
+        clp_kernel_free(j->kernel);
+        j->kernel = batched;
+    }
+    return CLP_OK;
+}
+
 int job_open(job *j, const options *o, const char *device)
 {
     *j = (job){ .o = o };
@@ -56,7 +70,7 @@ int job_open(job *j, const options *o, const char *device)
     if (clp_context_new(&opts, &j->ctx))
         return fail_library(NULL);
     const double start = seconds_now();
-    if (load_kernel(j))
+    if (load_kernel(j) || batch_kernel(j))
         return fail_library(j->ctx);
     j->build_s = seconds_now() - start;
     j->ir = j->kernel->ir;

@@ -10,7 +10,7 @@
 #include <time.h>
 
 typedef enum kind {
-    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, ON, SCHEDULE, ORDER, TIME, VERIFY, SVG, FILE_OUT,
+    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, SCHEDULE, ORDER, TIME, VERIFY, SVG, FILE_OUT,
     STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, LIST, QUIET, JSON, HELP
 } kind;
 
@@ -30,6 +30,8 @@ static const row rows[] = {
     { "-o", OUTPUT, TAKES_RUN, "NAME[=FILE]", "write an output to a NumPy file; without a file, print it" },
     { "--dim", DIM, TAKES_ARRAYS, "NAME=SIZE,...", "dims that no array shows" },
     { "--box", BOX, TAKES_ARRAYS, "AXIS=FROM:TO,...", "run only this part of the grid" },
+    { "--batch", BATCH, TAKES_KERNEL, "NAME,...",
+      "a leading parallel axis over these operands, the others shared; again: one more" },
     { "--on", ON, TAKES_DEVICE, "DEVICE",
       "auto, cl, cl:1, interp; auto is the first OpenCL device, else the interpreter" },
     { "--schedule", SCHEDULE, TAKES_DEVICE, "SHAPE", "auto, vector, simt: the shape of the OpenCL code" },
@@ -169,6 +171,7 @@ static int set(options *o, const row *r, char *value)
     case OUTPUT:     return add_pairs(&o->outputs, value, false, false, r);
     case DIM:        return add_pairs(&o->dims, value, true, true, r);
     case BOX:        return add_pairs(&o->box, value, true, true, r);
+    case BATCH:      o->batches.items[o->batches.n++] = (pair){ value, NULL }; break;
     case ON:         o->on = value; break;
     case SCHEDULE:
     case ORDER:      return set_choice(o, r, value);
@@ -219,7 +222,7 @@ static bool lists_new(options *o, int argc, char **argv)
     for (int i = 0; i < argc; i++)
         for (const char *p = argv[i]; *p; p++)
             n += *p == ',';
-    pairs *const lists[] = { &o->inputs, &o->scalars, &o->outputs, &o->dims, &o->box, &o->names };
+    pairs *const lists[] = { &o->inputs, &o->scalars, &o->outputs, &o->dims, &o->box, &o->batches, &o->names };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         lists[i]->items = calloc(n, sizeof(pair));
         if (!lists[i]->items)
@@ -314,5 +317,6 @@ void options_done(options *o)
     free(o->outputs.items);
     free(o->dims.items);
     free(o->box.items);
+    free(o->batches.items);
     free(o->names.items);
 }

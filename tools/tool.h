@@ -22,7 +22,7 @@ typedef struct options {
     const char *file;             /* FILE without :KERNEL */
     const char *kernel;           /* NULL: the only one of the file */
     char       *params;           /* all -p joined */
-    pairs       inputs, scalars, outputs, dims, box;
+    pairs       inputs, scalars, outputs, dims, box, batches;      /* batches: one list of names each */
     const char *on;               /* device */
     clp_schedule schedule;
     clp_order   order;

@@ -222,9 +222,12 @@ void clpi_make_assert(clpi_build *b, clp_val condition, const char *text);
  * when an op is made and to check in the verifier.                                                                     */
 bool clpi_rule(const clpi_ir *ir, const clpi_op *op, clpi_type *out_type, clpi_str *why);
 
-/* ---- Verifying and simplifying (verify.c, simplify.c) ---- */
+/* ---- Verifying, simplifying, batching (verify.c, simplify.c, batch.c) ---- */
 clp_status clpi_verify(const clpi_ir *ir, clp_status on_failure);        /* on_failure: INVALID after a front end, INTERNAL after a pass */
 clp_status clpi_simplify(clpi_ir *ir, clpi_arena *pass);                 /* folds, merges equal pure ops, drops unused ones */
+/* The same kernel over a leading dimension of the chosen operands ([n_operands]), along a new first axis; in arena, keeping
+ * nothing of ir. ARG: a written operand is not chosen, or one cannot be. The result wants verifying and simplifying.    */
+clp_status clpi_ir_batch(const clpi_ir *ir, clpi_arena *arena, const bool *chosen, clpi_ir **out_ir);
 bool clpi_ir_equal(const clpi_ir *a, const clpi_ir *b, clpi_str *why);   /* same ops, types, regions, attributes; names and positions free */
 
 /* ---- One element (scalar.c) ----

@@ -1,5 +1,5 @@
 /* kernel: from text or a description to what the device runs.
- * In: a source and parameters, or a description. Out: a kernel, compiled for the context's device, so that every error that
+ * In: a source and parameters, a description, or a kernel to be batched. Out: a kernel, compiled for the context's device, so that every error that
  * does not depend on arrays shows here.
  * kernel_build is the compiler: each stage is a call, in order.                                                        */
 #include <errno.h>
@@ -11,11 +11,13 @@
 #include "text/text.h"
 #include "trace/trace.h"
 
-/* What a kernel is made of: a text with a name and parameters in it, or a description. */
+/* What a kernel is made of: a text with a name and parameters in it, a description, or another kernel to be batched. */
 typedef struct origin {
     const clpi_source     *source;
     const char            *name, *params;
     const clp_kernel_desc *desc;
+    const clpi_ir         *member;
+    const bool            *batched;       /* [member->n_operands] */
 } origin;
 
 static clp_status parse(clp_kernel *k, const origin *from)
@@ -77,9 +79,11 @@ static clp_status kernel_build(clp_kernel *k, const origin *from)
     clp_context *ctx = k->ctx;
     if (from->desc)
         CLP_TRY(clpi_trace(&ctx->env, &k->arena, from->desc, &k->ir));
+    else if (from->member)
+        CLP_TRY(clpi_ir_batch(from->member, &k->arena, from->batched, &k->ir));
     else
         CLP_TRY(parse(k, from));
-    CLP_TRY(clpi_verify(k->ir, CLP_ERR_INVALID));
+    CLP_TRY(clpi_verify(k->ir, from->member ? CLP_ERR_INTERNAL : CLP_ERR_INVALID));
     CLP_TRY(simplify(k));
     CLP_TRY(clpi_verify(k->ir, CLP_ERR_INTERNAL));
     CLP_TRY(dump(k, "ir"));
@@ -121,6 +125,11 @@ clp_status clpi_kernel_from_source(clp_context *ctx, const clpi_source *source, 
                                    clp_kernel **out_kernel)
 {
     return kernel_new(ctx, &(origin){ .source = source, .name = name, .params = params }, out_kernel);
+}
+
+clp_status clpi_kernel_from_member(clp_context *ctx, const clpi_ir *member, const bool *batched, clp_kernel **out_kernel)
+{
+    return kernel_new(ctx, &(origin){ .member = member, .batched = batched }, out_kernel);
 }
 
 /* ---- The public ways in ---- */

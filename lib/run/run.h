@@ -72,6 +72,8 @@ clp_status clpi_devices(clpi_env *env, clp_device_fn fn, void *user);
 clp_status clpi_kernel_from_source(clp_context *ctx, const clpi_source *source, const char *name, const char *params,
                                    clp_kernel **out_kernel);
 
+clp_status clpi_kernel_from_member(clp_context *ctx, const clpi_ir *member, const bool *batched, clp_kernel **out_kernel);
+
 /* ---- array.c ---- */
 /* Checks the arrays by themselves and copies them into event->arrays, scalars of buffers with their value on the host. */
 clp_status clpi_arrays_take(clp_event *event, const clp_array *arrays, int n_arrays);

@@ -84,6 +84,14 @@ expect 0 "" -- emit two.plk:double --plan
 expect 0 "" -- emit two.plk:double --output d.plk
 expect 0 "[0 2 4]" -- run d.plk $on -i x=iota:3
 
+expect 0 "[[[ 0  2  4  6]" -- run two.plk:double $on -i x=iota:1x2x4 --batch x,o --batch x,o
+expect 0 "[ 6  8 10]]" -- run two.plk:double $on -i x=iota:2x3 -i o=ones:2x3 -p b=1 --batch x,o --box batch=1:2
+expect 0 "block [_, 2, 2] at (batch, i, j)" -- emit two.plk:number --batch o
+expect 0 "(1, 0, 1)" -- show two.plk:number --batch o --dim M=4,N=4,B=2
+expect 1 "o is written and not among its operands" -- run two.plk:double $on -i x=iota:3 --batch x
+expect 1 "there is no operand z" -- emit two.plk:double --batch x,z
+expect 2 "expected NAME" -- emit two.plk:double --batch
+
 # Nothing is left beside a file that could not be written.
 expect 1 "o.npy" -- run two.plk:double $on -i x=iota:6 -o o=nowhere/o.npy
 [ -z "$(ls ./*.part 2>/dev/null)" ] || { echo "a part was left"; n_failed=$((n_failed + 1)); }

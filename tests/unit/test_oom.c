@@ -60,6 +60,18 @@ static clp_status make_from_file(clp_context *ctx, clp_kernel **out_kernel)
     return clp_kernel_from_file(ctx, CLPALLAS_SOURCE_DIR "/lib/kernels/matmul.plk", "matmul", "bm=8, bn=8, bk=8", out_kernel);
 }
 
+static clp_status make_batched(clp_context *ctx, clp_kernel **out_kernel)
+{
+    clp_kernel *member;
+    clp_status status = make_from_text(ctx, &member);
+    if (status == CLP_OK)
+        status = clp_kernel_batch(member, "x, t, z, s", out_kernel);
+    else
+        *out_kernel = NULL;
+    clp_kernel_free(member);
+    return status;
+}
+
 /* Runs the kernel of TEXT, or of the description: the number of operands tells which. */
 static clp_status run(clp_context *ctx, clp_kernel *kernel)
 {
@@ -173,6 +185,11 @@ Test(oom, standard_kernel)
 Test(oom, kernel_from_file)
 {
     try_making("kernel from a file", make_from_file);
+}
+
+Test(oom, batched_kernel)
+{
+    try_making("batched kernel", make_batched);
 }
 
 static void try_using(const char *what, clp_status (*make)(clp_context *, clp_kernel **), clp_status (*use)(clp_context *, clp_kernel *))
