@@ -54,6 +54,8 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
                 return false;
             stage.pack_a = clpi_map_nest(s, step->dot->a);
             stage.pack_b = clpi_map_nest(s, step->dot->b);
+            while (stage.pack_b.width > stage.dot.panel)      /* a vector stays in its panel */
+                stage.pack_b.width /= 2;
         }
         if (!in_shared)
             find_edges(&stage, s, arena);
