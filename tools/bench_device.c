@@ -332,11 +332,11 @@ static int row_front_end(bench *b, const bench_row *row, contest *c)
 
 const bench_row bench_device_rows[] = {
     { "matmul-512", "f32 matmul; OpenBLAS with all threads, CLBlast on the same device", row_matmul, 512,
-      "bm=128, bn=128, bk=128" },
-    { "matmul-1024", "the same, larger", row_matmul, 1024, "bm=128, bn=128, bk=128" },
-    { "matmul-1536", "the same, larger", row_matmul, 1536, "bm=128, bn=128, bk=128" },
-    { "matmul-2048", "the same, larger", row_matmul, 2048, "bm=128, bn=128, bk=128" },
-    { "softmax", "f32 softmax of rows; a copy of as many bytes", row_softmax, 4096, "br=8, bn=1024" },
+      "bm=128, bn=256, bk=256" },
+    { "matmul-1024", "the same, larger", row_matmul, 1024, "bm=256, bn=256, bk=128" },
+    { "matmul-1536", "the same, larger", row_matmul, 1536, "bm=256, bn=256, bk=128" },
+    { "matmul-2048", "the same, larger", row_matmul, 2048, "bm=256, bn=256, bk=128" },
+    { "softmax", "f32 softmax of rows; a copy of as many bytes", row_softmax, 4096, "br=4, bn=1024" },
     { "add", "f32 sum of two arrays; a copy of as many bytes", row_add, 16 * 1024 * 1024, "b=16384" },
     { "launch", "a launch that does nothing, waited for; clEnqueueNDRangeKernel and clFinish by hand", row_launch, 1024,
       NULL },

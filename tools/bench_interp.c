@@ -73,6 +73,7 @@ static int row_interp_matmul(bench *b, const bench_row *row, contest *c)
         for (int i = 0; i < 3; i++)
             r.args[i] = a[i].array;
         c->work = "interp-matmul";
+        snprintf(c->params, sizeof c->params, "%s", b->o->params ? b->o->params : row->params);
         snprintf(c->shape, sizeof c->shape, "%lldx%lldx%lld", (long long)n, (long long)n, (long long)n);
         c->flops = 2.0 * (double)n * (double)n * (double)n;
         contest_add(c, "ours", once_kernel, &r);

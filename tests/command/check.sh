@@ -47,6 +47,9 @@ expect 2 "expected" -- run two.plk:double -i
 expect 2 "auto, vector or simt" -- run two.plk:double --schedule fast
 expect 0 "interp" -- devices
 expect 0 '"usable": true' -- devices --json
+expect 0 "interp-programs" -- bench --list
+expect 0 '"work": "interp-programs"' -- bench interp-programs --on interp --time 2 --json
+expect 2 "there is no row nothing" -- bench nothing
 
 on="--on interp"
 expect 0 "[ 0  2  4  6  8 10]" -- run two.plk:double $on -i x=iota:6
