@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "output.h"
 #include "tool.h"
 
 static void write_text(const char *text, size_t n_bytes, void *user)
@@ -16,13 +17,15 @@ int command_emit(const options *o)
 {
     job j;
     int status = job_open(&j, o, o->on);
-    FILE *f = stdout;
-    if (!status && o->output && !(f = fopen(o->output, "w")))
+    output w = { .file = stdout };
+    if (!status && o->output && !output_open(&w, o->output))
         status = fail("%s: %s", o->output, strerror(errno));
-    if (!status && clp_kernel_emit(j.kernel, o->stage, write_text, f))
-        status = fail_library(j.ctx);
-    if (f && f != stdout && fclose(f) && !status)
-        status = fail("%s: %s", o->output, strerror(errno));
+    if (!status) {
+        if (clp_kernel_emit(j.kernel, o->stage, write_text, w.file))
+            status = fail_library(j.ctx);
+        if (o->output && !output_close(&w, !status) && !status)
+            status = fail("%s: %s", o->output, strerror(errno));
+    }
     job_done(&j);
     return status;
 }

@@ -13,8 +13,7 @@
 
 static void print_line(const char *line, void *user)
 {
-    (void)user;
-    puts(line);
+    fprintf(user, "%s\n", line);
 }
 
 static char *read_all(FILE *f)
@@ -66,7 +65,8 @@ static clp_status batch_kernel(job *j)
 int job_open(job *j, const options *o, const char *device)
 {
     *j = (job){ .o = o };
-    const clp_context_opts opts = { .device = device, .schedule = o->schedule, .print = print_line };
+    const clp_context_opts opts = { .device = device, .schedule = o->schedule, .print = print_line,
+                                    .print_user = o->json ? stderr : stdout };
     if (clp_context_new(&opts, &j->ctx))
         return fail_library(NULL);
     const double start = seconds_now();

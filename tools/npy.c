@@ -1,5 +1,6 @@
 /* npy: NumPy's array files. In: a path. Out: the file mapped into memory, private to this process; or a file written
  * whole. Decides which element types a file may stand for.                                                             */
+#include "output.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -168,32 +169,11 @@ static bool write_all(FILE *f, clp_dtype dtype, int rank, const int64_t *shape, 
     const unsigned char head[10] = { 0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(n & 255),
                                      (unsigned char)(n >> 8) };
     return fwrite(head, 1, 10, f) == 10 && fwrite(header, 1, (size_t)n, f) == (size_t)n &&
-           fwrite(data, 1, n_bytes, f) == n_bytes && !fflush(f) && !ferror(f);
+           fwrite(data, 1, n_bytes, f) == n_bytes;
 }
 
 bool npy_write(const char *path, clp_dtype dtype, int rank, const int64_t *shape, const void *data, size_t n_bytes)
 {
-    const size_t n = strlen(path) + 32;
-    char *beside = malloc(n);
-    if (!beside) {
-        errno = ENOMEM;
-        return false;
-    }
-    snprintf(beside, n, "%s.%ld.part", path, (long)getpid());
-    FILE *f = fopen(beside, "wb");
-    bool ok = f && write_all(f, dtype, rank, shape, data, n_bytes);
-    int error = errno;
-    if (f && fclose(f)) {
-        error = errno;
-        ok = false;
-    }
-    if (ok && rename(beside, path)) {
-        error = errno;
-        ok = false;
-    }
-    if (!ok && f)
-        remove(beside);
-    free(beside);
-    errno = error;
-    return ok;
+    output w;
+    return output_open(&w, path) && output_close(&w, write_all(w.file, dtype, rank, shape, data, n_bytes));
 }

@@ -277,7 +277,7 @@ int options_parse(options *o, unsigned takes, const char *command, int argc, cha
         return fail("out of memory");
     for (int i = 0; i < argc; i++) {
         int status = DONE;
-        if (argv[i][0] == '-' && argv[i][1])
+        if (argv[i][0] == '-' && argv[i][1] && argv[i][1] != ':')      /* - and -:KERNEL are FILE */
             status = parse_option(o, takes, command, argc, argv, &i);
         else if (takes & TAKES_BENCH)
             o->names.items[o->names.n++] = (pair){ argv[i], NULL };

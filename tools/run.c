@@ -217,6 +217,7 @@ static int verify(const job *j, const clp_array *before, FILE *json)
 
 static int write_outputs(const job *j)
 {
+    FILE *out = j->o->json ? stderr : stdout;      /* standard output is one object then */
     int status = DONE;
     for (int i = 0; !status && i < j->n; i++) {
         const clp_operand_info info = clp_kernel_operand(j->kernel, i);
@@ -234,8 +235,8 @@ static int write_outputs(const job *j)
         /* Without any -o the results are shown, unless it is times or a comparison that are asked for. */
         const bool show = !j->o->outputs.n && !j->o->n_runs && !j->o->verify && !j->o->quiet && !j->o->json;
         if (!status && (wanted || show)) {
-            printf("%s: %s\n", info.name, clp_dtype_name(info.dtype));
-            array_print(stdout, &j->args[i]);
+            fprintf(out, "%s: %s\n", info.name, clp_dtype_name(info.dtype));
+            array_print(out, &j->args[i]);
         }
     }
     return status;

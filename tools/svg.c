@@ -3,6 +3,7 @@
  * Decides scale and colour: a block's colour follows from the first program that sees it, the same on every sheet, so
  * that one program's blocks can be followed by eye. Of arrays of more than two dimensions the sheets of the leading
  * ones stand side by side. */
+#include "output.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -128,30 +129,24 @@ int svg_write(const char *path, const job *j, const clpi_bound *bound, const vie
     char *body = NULL;
     size_t n_bytes = 0;
     double width, height;
-    char beside[4096];
-    if (snprintf(beside, sizeof beside, "%s.%ld.part", path, (long)getpid()) >= (int)sizeof beside)
-        return fail("%s: the name is too long", path);
     FILE *memory = open_memstream(&body, &n_bytes);
     if (!memory)
         return fail("out of memory");
     draw_all(memory, j, bound, all, n, &width, &height);
     fclose(memory);
-    FILE *f = fopen(beside, "w");
-    bool ok = f != NULL;
-    if (f) {
-        fprintf(f,
+    output w;
+    bool ok = output_open(&w, path);
+    if (ok) {
+        fprintf(w.file,
                 "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\">\n"
                 "<style>text{font:9px sans-serif}.t{font:bold 12px monospace}</style>\n"
                 "<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
                 width, height, width, height);
-        fwrite(body, 1, n_bytes, f);
-        fprintf(f, "</svg>\n");
-        ok = !ferror(f);
-        ok = !fclose(f) && ok && !rename(beside, path);
+        fwrite(body, 1, n_bytes, w.file);
+        fprintf(w.file, "</svg>\n");
+        ok = output_close(&w, true);
     }
     const int error = errno;
     free(body);
-    if (!ok && f)
-        remove(beside);
     return ok ? DONE : fail("%s: %s", path, strerror(error));
 }

@@ -1,0 +1,59 @@
+/* output: where the command's files of results go: whole into their place, or not at all. Takes a path, gives a stream;
+ * decides whether the place may be replaced. A device or a pipe may not: renaming onto /dev/null would put a file there. */
+#define _XOPEN_SOURCE 700 /* realpath */
+#include "output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void release(output *w)
+{
+    const int error = errno;
+    free(w->target);
+    free(w->beside);
+    *w = (output){ 0 };
+    errno = error;
+}
+
+bool output_open(output *w, const char *path)
+{
+    *w = (output){ 0 };
+    struct stat there;
+    const bool exists = !stat(path, &there);
+    if (exists && !S_ISREG(there.st_mode)) {
+        w->file = fopen(path, "wb");
+        return w->file != NULL;
+    }
+    w->target = exists ? realpath(path, NULL) : strdup(path);
+    const size_t n = w->target ? strlen(w->target) + 32 : 0;
+    w->beside = n ? malloc(n) : NULL;
+    if (w->beside) {
+        snprintf(w->beside, n, "%s.%ld.part", w->target, (long)getpid());
+        w->file = fopen(w->beside, "wb");
+    }
+    if (!w->file)
+        release(w);
+    return w->file != NULL;
+}
+
+bool output_close(output *w, bool ok)
+{
+    ok = ok && !fflush(w->file) && !ferror(w->file);
+    int error = errno;
+    if (fclose(w->file) && ok) {
+        error = errno;
+        ok = false;
+    }
+    if (ok && w->beside && rename(w->beside, w->target)) {
+        error = errno;
+        ok = false;
+    }
+    if (!ok && w->beside)
+        remove(w->beside);
+    release(w);
+    errno = error;
+    return ok;
+}

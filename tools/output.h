@@ -1,0 +1,20 @@
+/* output: a file of results, whole or not at all. */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+typedef struct output {
+    FILE *file;                   /* to write to */
+    char *target, *beside;        /* beside NULL: what stands at the place is written itself */
+} output;
+
+/* A regular file, or none yet: it is written beside its place, which links lead to, and renamed by output_close. What is
+ * neither, a device or a pipe, is written itself. false: errno says why, and there is nothing to close.               */
+bool output_open(output *w, const char *path);
+
+/* ok: all was written. false: it was not, or could not be kept; then nothing is left of it, and errno says why. */
+bool output_close(output *w, bool ok);
+
+#endif
