@@ -1,0 +1,252 @@
+/* runner: kernels made from seeds, on the interpreter in forward order and elsewhere, compared.
+ * In: the first seed, how many, a device and a schedule ("shuffle" and "reverse" are orders of the interpreter's).
+ * Out: a line for each kernel that fails, its shrunk text, also in gen-<seed>-<schedule>.plk; a count. Exit status 1 if
+ * one failed, 77 without the device.
+ * Decides equality: exact outputs have the same bits, two NaNs or two zeros; approximate ones are as near as their error
+ * bound says. Memory beside the arrays and inputs stay as they were.
+ *
+ * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse [--print] [--keep] */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/dtype.h"
+#include "gen.h"
+#include "support/support.h"
+#include "tool.h"
+
+enum { NO_DEVICE = 77, TEXT_BYTES = 1 << 18 };
+
+typedef struct setting {
+    clp_context *reference, *ctx;
+    const char *schedule;
+    clp_order order;
+    bool prints, keeps; /* keeps: failures are not shrunk */
+    int n_passed, n_failed, n_skipped;
+    char *text;
+    char why[512];      /* how the last kernel failed */
+} setting;
+
+/* One operand's array, between guards. */
+typedef struct argument {
+    clp_array array;
+    guarded memory;
+} argument;
+
+typedef struct run {
+    argument args[GEN_OPERANDS];
+    clp_array arrays[GEN_OPERANDS];
+    int which[GEN_OPERANDS]; /* the operand of each array */
+    int n;
+} run;
+
+static void place(run *r, const made *k)
+{
+    *r = (run){ 0 };
+    for (int i = 0; i < k->n_operands; i++) {
+        const operand *x = &k->operands[i];
+        if (x->role == CLP_SCRATCH || x->is_gone)
+            continue;
+        clp_array a = { .dtype = x->dtype, .rank = x->rank, .shape = x->size };
+        argument *arg = &r->args[r->n];
+        for (int j = 0; x->alias >= 0 && j < r->n; j++)
+            if (r->which[j] == x->alias)
+                a.data = r->arrays[j].data;
+        if (!a.data) {
+            arg->memory = guarded_new(array_bytes(&a));
+            a.data = arg->memory.data;
+            operand_fill(x, k->seed, &a);
+        }
+        arg->array = r->arrays[r->n] = a;
+        r->which[r->n++] = i;
+    }
+}
+
+static void clear(run *r)
+{
+    for (int i = 0; i < r->n; i++)
+        if (r->args[i].memory.base)
+            guarded_free(&r->args[i].memory);
+}
+
+/* ---- Comparing ---- */
+
+static bool agree(const operand *x, const clp_array *got, const clp_array *want, int64_t i)
+{
+    if (array_bits(got, i) == array_bits(want, i))
+        return true;
+    if (!clpi_is_float(x->dtype))
+        return false;
+    const double a = array_number(got, i), b = array_number(want, i);
+    return a == b || (isnan(a) && isnan(b)) || (x->is_approximate && fabs(a - b) <= (x->is_sink ? (double)x->errs[i % GEN_SINK] : x->err));
+}
+
+static bool compare(setting *s, const made *k, const run *got, const run *want)
+{
+    for (int i = 0; i < got->n; i++) {
+        const operand *x = &k->operands[got->which[i]];
+        int64_t n_wrong = 0, first = -1;
+        for (int64_t e = 0, n = array_elems(&got->arrays[i]); e < n; e++)
+            if (!agree(x, &got->arrays[i], &want->arrays[i], e))
+                first = n_wrong++ ? first : e;
+        if (n_wrong)
+            snprintf(s->why, sizeof s->why,
+                     "%s: %" PRId64 " of %" PRId64 " elements differ; element %" PRId64
+                     ": interpreter %.9g (%" PRIx64 "), here %.9g (%" PRIx64 ")%s",
+                     x->name, n_wrong, array_elems(&got->arrays[i]), first, array_number(&want->arrays[i], first),
+                     array_bits(&want->arrays[i], first), array_number(&got->arrays[i], first),
+                     array_bits(&got->arrays[i], first), x->is_approximate ? ", approximate" : "");
+        if (n_wrong)
+            return false;
+        if (got->args[i].memory.base && !guarded_is_whole(&got->args[i].memory)) {
+            snprintf(s->why, sizeof s->why, "%s: memory around the array was written", x->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* ---- A kernel ---- */
+
+typedef enum outcome { PASSED, DIFFERS, REFUSED, UNSUPPORTED, REFERENCE_FAILS } outcome;
+
+static clp_status build_and_run(setting *s, clp_context *ctx, run *r, clp_order order)
+{
+    clp_kernel *built = NULL;
+    clp_status st = clp_kernel_from_text(ctx, s->text, NULL, NULL, &built);
+    if (!st)
+        st = clp_run(built, r->arrays, r->n, &(clp_run_opts){ .order = order, .seed = 7 });
+    if (st)
+        snprintf(s->why, sizeof s->why, "%s: %s", clp_status_name(st), clp_last_error(ctx));
+    clp_kernel_free(built);
+    return st;
+}
+
+static outcome try_kernel(setting *s, const made *k)
+{
+    run *want = malloc(sizeof *want), *got = malloc(sizeof *got);
+    if (!want || !got || kernel_text(k, s->text, TEXT_BYTES) >= TEXT_BYTES)
+        abort();
+    place(want, k);
+    place(got, k);
+    outcome result = PASSED;
+    if (build_and_run(s, s->reference, want, CLP_ORDER_FORWARD))
+        result = REFERENCE_FAILS;
+    else {
+        const clp_status st = build_and_run(s, s->ctx, got, s->order);
+        result = st == CLP_ERR_UNSUPPORTED ? UNSUPPORTED : st ? REFUSED : compare(s, k, got, want) ? PASSED : DIFFERS;
+    }
+    clear(want);
+    clear(got);
+    free(want);
+    free(got);
+    return result;
+}
+
+typedef struct wanted {
+    setting *s;
+    outcome outcome;
+} wanted;
+
+static bool fails_alike(const made *k, void *user)
+{
+    const wanted *w = user;
+    return try_kernel(w->s, k) == w->outcome;
+}
+
+/* The smallest limits first under which the seed still fails, then line by line. */
+static void shrink(setting *s, made *k, outcome o)
+{
+    static const limits smaller[] = { { 3, 0, 8 }, { 3, 1, 8 }, { 3, 1, 16 }, { 3, 3, 16 }, { 5, 1, 26 }, { 5, 3, 26 } };
+    wanted w = { s, o };
+    made *tried = malloc(sizeof *tried);
+    if (!tried)
+        abort();
+    for (int i = 0; i < (int)(sizeof smaller / sizeof *smaller); i++) {
+        kernel_make(tried, k->seed, &smaller[i]);
+        if (fails_alike(tried, &w)) {
+            memcpy(k, tried, sizeof *k);
+            break;
+        }
+    }
+    free(tried);
+    kernel_shrink(k, fails_alike, &w);
+    try_kernel(s, k);
+}
+
+static void report(setting *s, made *k, outcome o)
+{
+    fprintf(stderr, "seed %" PRIu64 ": %s\n", k->seed, s->why);
+    if (s->keeps)
+        return;
+    shrink(s, k, o);
+    char path[128];
+    snprintf(path, sizeof path, "gen-%" PRIu64 "-%s.plk", k->seed, s->schedule);
+    kernel_text(k, s->text, TEXT_BYTES);
+    fprintf(stderr, "%s%s\n\n", s->text, s->why);
+    FILE *f = fopen(path, "w");
+    if (!f)
+        return;
+    fprintf(f, "%s// %s\n", s->text, s->why);
+    fclose(f);
+}
+
+static void run_seed(setting *s, uint64_t seed)
+{
+    made *k = malloc(sizeof *k);
+    if (!k)
+        abort();
+    kernel_make(k, seed, &gen_all);
+    if (s->prints) {
+        kernel_text(k, s->text, TEXT_BYTES);
+        puts(s->text);
+        fflush(stdout);
+    }
+    const outcome o = try_kernel(s, k);
+    s->n_passed += o == PASSED;
+    s->n_skipped += o == UNSUPPORTED;
+    s->n_failed += o != PASSED && o != UNSUPPORTED;
+    if (o == UNSUPPORTED)
+        printf("skipped: seed %" PRIu64 ": %s\n", seed, s->why);
+    else if (o != PASSED)
+        report(s, k, o);
+    free(k);
+}
+
+int main(int argc, char **argv)
+{
+    static const char *const schedules[] = { "auto", "vector", "simt" };
+    setting s = { 0 };
+    int64_t seed, count;
+    if (argc < 5 || !is_number(argv[1], &seed) || !is_number(argv[2], &count))
+        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse [--print] [--keep]");
+    for (int i = 5; i < argc; i++) {
+        s.prints = s.prints || !strcmp(argv[i], "--print");
+        s.keeps = s.keeps || !strcmp(argv[i], "--keep");
+    }
+    clp_context_opts opts = { .device = argv[3] };
+    s.schedule = argv[4];
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(argv[4], schedules[i]))
+            opts.schedule = (clp_schedule)i;
+    s.order = !strcmp(argv[4], "shuffle")   ? CLP_ORDER_SHUFFLE
+              : !strcmp(argv[4], "reverse") ? CLP_ORDER_REVERSE
+                                            : CLP_ORDER_FORWARD;
+    s.text = malloc(TEXT_BYTES);
+    if (!s.text || clp_context_new(&(clp_context_opts){ .device = "interp" }, &s.reference))
+        abort();
+    if (clp_context_new(&opts, &s.ctx)) {
+        printf("%s\n", clp_last_error(NULL));
+        const char *required = getenv("CLP_REQUIRE_CL");
+        return required && *required == '1' ? FAILED : NO_DEVICE;
+    }
+    for (int64_t i = 0; i < count; i++)
+        run_seed(&s, (uint64_t)(seed + i));
+    printf("%s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(s.ctx), argv[4], s.n_passed, s.n_failed,
+           s.n_skipped);
+    clp_context_free(s.ctx);
+    clp_context_free(s.reference);
+    free(s.text);
+    return s.n_failed || s.n_passed == 0 ? FAILED : DONE;
+}
