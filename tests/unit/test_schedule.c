@@ -1,0 +1,358 @@
+/* How the steps of a program are laid on a device: homes, slots, lanes, dots, barriers. Limits are made up here. */
+#include "cl/schedule.h"
+#include "planned.h"
+
+typedef struct scheduled {
+    planned           p;
+    clpi_program     *program;
+    clpi_cl_schedule *s;
+} scheduled;
+
+static const clpi_limits CPU = {
+    .is_cpu = true, .shares_host_memory = true, .has_fp64 = true, .has_int64_atomics = true, .has_correct_divide = true,
+    .local_bytes = 512 << 10, .private_bytes = 64 << 10, .group_size = 4096, .compute_units = 2, .vector_bytes = 64,
+    .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
+};
+
+static void schedule_ok(scheduled *x, const char *text, const clpi_limits *limits, clp_schedule realisation)
+{
+    planned_ok(&x->p, text);
+    cr_assert_eq(clpi_nest_build(x->p.ir, x->p.plan, &x->p.arena, &x->program), CLP_OK);
+    cr_assert_eq(clpi_cl_schedule_new(x->program, limits, realisation, &x->p.arena, &x->s), CLP_OK);
+}
+
+static const clpi_stages *every(const scheduled *x)
+{
+    return &x->s->parts[CLPI_PART_EVERY];
+}
+
+static const clpi_stage *stage_at(const clpi_stages *stages, uint32_t i, clpi_step_kind kind)
+{
+    cr_assert_lt(i, stages->n, "%u stages", stages->n);
+    cr_assert_eq(stages->items[i].step->kind, kind, "stage %u is of kind %d", i, (int)stages->items[i].step->kind);
+    return &stages->items[i];
+}
+
+static int scratch_tile(const scheduled *x, const char *name)
+{
+    for (int i = 0; i < x->p.ir->n_operands; i++)
+        if (!strcmp(x->p.ir->operands[i].name, name))
+            return x->program->scratch_tile[i];
+    cr_assert_fail("no operand %s", name);
+    return -1;
+}
+
+static const clpi_tile_place *scratch_place(const scheduled *x, const char *name)
+{
+    return &x->s->tiles[scratch_tile(x, name)];
+}
+
+/* Tiles that share a slot are never alive together. */
+static void expect_slots_apart(const scheduled *x)
+{
+    for (uint32_t a = 0; a < x->program->tiles.n; a++)
+        for (uint32_t b = a + 1; b < x->program->tiles.n; b++) {
+            const clpi_tile *p = &x->program->tiles.items[a], *q = &x->program->tiles.items[b];
+            if (x->s->tiles[a].slot < 0 || x->s->tiles[a].slot != x->s->tiles[b].slot)
+                continue;
+            cr_expect(p->operand < 0 && q->operand < 0, "scratch shares a slot");
+            cr_expect(p->last < q->first || q->last < p->first, "tiles %u and %u", a, b);
+        }
+}
+
+static const char ADD[] = "kernel k(in x: f32[N] block [40] at (i), out o: f32[N] block [40] at (i)) grid (i = cdiv(N, 40)) { o[...] = x[...] + 1; }";
+static const char SUM[] = "kernel k(in x: f32[R, N] block [4, 100] at (i, 0), out o: f32[R] block [4] at (i)) grid (i = cdiv(R, 4)) { o[...] = sum(x[...], axis = 1); }";
+static const char TOTAL[] = "kernel k(in x: f32[100], out o: f32[100]) grid () { o[...] = x[...] - sum(x[...]); }";
+static const char CHAIN[] = "kernel k(in x: f32[N] block [64] at (i), out o: f32[N] block [64] at (i))\n"
+                            "grid (i = cdiv(N, 64)) { o[...] = sort(cumsum(sort(cumsum(sort(x[...], axis = 0), axis = 0), axis = 0), axis = 0), axis = 0); }";
+static const char MATMUL[] = "kernel k(in x: f32[M, K] block [30, 20] at (i, k) pad 0, in y: f32[K, N] block [20, 50] at (k, j) pad 0,\n"
+                             "out z: f32[M, N] block [30, 50] at (i, j), scratch acc: f32[30, 50])\n"
+                             "grid (i = cdiv(M, 30), j = cdiv(N, 50), k = cdiv(K, 20) arbitrary)\n"
+                             "{ if (first(k)) { acc[...] = 0; } acc[...] += dot(x[...], y[...]); if (last(k)) { z[...] = acc[...]; } }";
+
+/* ---- Realisations ---- */
+
+Test(schedule, auto_is_vector_on_a_cpu_and_simt_elsewhere)
+{
+    scheduled x;
+    schedule_ok(&x, ADD, &CPU, CLP_SCHEDULE_AUTO);
+    cr_expect_eq(x.s->realisation, CLP_SCHEDULE_VECTOR);
+    cr_expect_eq(x.s->group_size, 1);
+    planned_done(&x.p);
+    clpi_limits gpu = CPU;
+    gpu.is_cpu = false;
+    schedule_ok(&x, ADD, &gpu, CLP_SCHEDULE_AUTO);
+    cr_expect_eq(x.s->realisation, CLP_SCHEDULE_SIMT);
+    cr_expect_gt(x.s->group_size, 1);
+    planned_done(&x.p);
+}
+
+Test(schedule, groups_fit_the_device)
+{
+    clpi_limits small = CPU;
+    small.group_size = 7;
+    scheduled x;
+    schedule_ok(&x, SUM, &small, CLP_SCHEDULE_SIMT);
+    cr_expect_eq(x.s->group_size, 4);
+    planned_done(&x.p);
+}
+
+/* ---- Loops and lanes ---- */
+
+Test(schedule, the_contiguous_dimension_goes_to_the_lanes)
+{
+    scheduled x;
+    schedule_ok(&x, ADD, &CPU, CLP_SCHEDULE_VECTOR);
+    const clpi_stage *add = stage_at(every(&x), 0, CLPI_STEP_NEST);
+    cr_expect_eq(add->map.vector_dim, 0);
+    cr_expect_eq(add->map.width, 16);
+    cr_expect_eq(add->edges.n, 2, "one version for full blocks, one for any");
+    planned_done(&x.p);
+}
+
+Test(schedule, lanes_are_reduced_last)
+{
+    scheduled x;
+    schedule_ok(&x, SUM, &CPU, CLP_SCHEDULE_VECTOR);
+    const clpi_stage *sum = stage_at(every(&x), 0, every(&x)->items[0].step->kind);
+    sum = sum->step->kind == CLPI_STEP_SHARED ? stage_at(&sum->body, 0, CLPI_STEP_NEST) : sum;
+    cr_expect_eq(sum->map.vector_dim, 1);
+    cr_expect_eq(sum->map.order[sum->map.n_order - 1], 1);
+    cr_expect_eq(sum->map.n_kept, sum->map.n_order - 1);
+    planned_done(&x.p);
+}
+
+Test(schedule, lanes_in_order_are_no_vectors)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in q: i32[64], inout o: i32[64]) grid () { o[q[...]] = q[...]; }", &CPU, CLP_SCHEDULE_VECTOR);
+    cr_expect_eq(stage_at(every(&x), 0, CLPI_STEP_NEST)->map.vector_dim, -1);
+    planned_done(&x.p);
+    schedule_ok(&x, "kernel k(in q: i32[64], inout o: i32[64]) grid () { o[q[...]] = q[...]; }", &CPU, CLP_SCHEDULE_SIMT);
+    cr_expect(stage_at(every(&x), 0, CLPI_STEP_NEST)->map.is_single);
+    planned_done(&x.p);
+}
+
+Test(schedule, work_items_share_a_whole_reduction)
+{
+    scheduled x;
+    schedule_ok(&x, TOTAL, &CPU, CLP_SCHEDULE_SIMT);
+    const clpi_stage *sum = stage_at(every(&x), 0, CLPI_STEP_NEST);
+    cr_expect(sum->map.is_joint);
+    cr_expect_geq(x.s->joint_slot, 0);
+    cr_expect(stage_at(every(&x), 1, CLPI_STEP_NEST)->map.is_dealt);
+    planned_done(&x.p);
+}
+
+/* ---- Homes ---- */
+
+Test(schedule, tiles_never_alive_together_share_an_array)
+{
+    scheduled x;
+    schedule_ok(&x, CHAIN, &CPU, CLP_SCHEDULE_VECTOR);
+    uint32_t placed = 0;
+    for (uint32_t t = 0; t < x.program->tiles.n; t++)
+        placed += x.s->tiles[t].slot >= 0;
+    cr_expect_gt(placed, x.s->slots.n);
+    expect_slots_apart(&x);
+    planned_done(&x.p);
+}
+
+Test(schedule, homes_go_from_near_to_far)
+{
+    scheduled x;
+    clpi_limits l = CPU;
+    schedule_ok(&x, MATMUL, &l, CLP_SCHEDULE_VECTOR);
+    cr_expect_eq(scratch_place(&x, "acc")->home, CLPI_HOME_LOCAL, "6 KiB are no small array");
+    cr_expect_eq(x.s->workspace_bytes, 0);
+    planned_done(&x.p);
+    l.local_bytes = 1024;
+    schedule_ok(&x, MATMUL, &l, CLP_SCHEDULE_VECTOR);
+    cr_expect_eq(scratch_place(&x, "acc")->home, CLPI_HOME_WORKSPACE);
+    cr_expect_geq(x.s->workspace_bytes, 30 * 50 * 4);
+    planned_done(&x.p);
+    schedule_ok(&x, CHAIN, &l, CLP_SCHEDULE_VECTOR);
+    for (uint32_t i = 0; i < x.s->slots.n; i++)
+        cr_expect_eq(x.s->slots.items[i].home, CLPI_HOME_PRIVATE);
+    planned_done(&x.p);
+    l.private_bytes = 600;
+    l.local_bytes = 0;
+    schedule_ok(&x, CHAIN, &l, CLP_SCHEDULE_VECTOR);
+    int private = 0, far = 0;
+    for (uint32_t i = 0; i < x.s->slots.n; i++) {
+        private += x.s->slots.items[i].home == CLPI_HOME_PRIVATE;
+        far += x.s->slots.items[i].home == CLPI_HOME_WORKSPACE;
+    }
+    cr_expect(private == 1 && far > 0, "%d private, %d in the workspace", private, far);
+    planned_done(&x.p);
+}
+
+Test(schedule, work_items_have_no_private_arrays)
+{
+    scheduled x;
+    schedule_ok(&x, CHAIN, &CPU, CLP_SCHEDULE_SIMT);
+    for (uint32_t i = 0; i < x.s->slots.n; i++)
+        cr_expect_eq(x.s->slots.items[i].home, CLPI_HOME_LOCAL);
+    expect_slots_apart(&x);
+    planned_done(&x.p);
+}
+
+Test(schedule, a_workspace_has_parts_that_do_not_meet)
+{
+    clpi_limits l = CPU;
+    l.local_bytes = l.private_bytes = 0;
+    scheduled x;
+    schedule_ok(&x, MATMUL, &l, CLP_SCHEDULE_VECTOR);
+    for (uint32_t a = 0; a < x.s->slots.n; a++) {
+        const clpi_slot *p = &x.s->slots.items[a];
+        uint64_t end = p->at + (uint64_t)p->n_elems * 4;
+        cr_expect_eq(p->home, CLPI_HOME_WORKSPACE);
+        cr_expect_leq(end, x.s->workspace_bytes);
+        for (uint32_t b = 0; b < x.s->slots.n; b++)
+            cr_expect(a == b || x.s->slots.items[b].at >= end || x.s->slots.items[b].at < p->at);
+    }
+    planned_done(&x.p);
+}
+
+Test(schedule, groups_are_fewer_when_their_workspace_is_large)
+{
+    clpi_limits l = CPU;
+    l.local_bytes = l.private_bytes = 0;
+    scheduled x;
+    schedule_ok(&x, MATMUL, &l, CLP_SCHEDULE_VECTOR);
+    uint64_t many = x.s->max_groups;
+    planned_done(&x.p);
+    schedule_ok(&x, "kernel k(in x: f32[1048576], out o: f32[1048576]) grid (i = 9) { o[...] = sort(x[...], axis = 0); }", &l, CLP_SCHEDULE_VECTOR);
+    cr_expect_lt(x.s->max_groups, many);
+    cr_expect_geq(x.s->max_groups, 1);
+    planned_done(&x.p);
+}
+
+Test(schedule, a_row_needs_no_more_than_a_row)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in x: f32[8, 64], out o: f32[8, 64]) grid () { let e = exp(x[...]); o[...] = e / sum(e, axis = 1)[:, None]; }",
+                &CPU, CLP_SCHEDULE_VECTOR);
+    bool found = false;
+    for (uint32_t t = 0; t < x.program->tiles.n; t++) {
+        if (!x.program->tiles.items[t].is_row || x.program->tiles.items[t].first < 0)
+            continue;
+        found = true;
+        cr_expect_eq(x.s->tiles[t].stride[0], 0);
+        if (x.program->tiles.items[t].rank == 1)
+            cr_expect_eq(x.s->tiles[t].home, CLPI_HOME_REGISTER);
+        else
+            cr_expect_eq(x.s->slots.items[x.s->tiles[t].slot].n_elems, 64);
+    }
+    cr_expect(found);
+    planned_done(&x.p);
+}
+
+/* ---- Dots ---- */
+
+Test(schedule, a_dot_of_vectors_has_whole_panels)
+{
+    scheduled x;
+    schedule_ok(&x, MATMUL, &CPU, CLP_SCHEDULE_VECTOR);
+    const clpi_stage *dot = stage_at(every(&x), 0, CLPI_STEP_DOT);
+    cr_expect_eq(dot->dot.width, 16);
+    cr_expect_eq(dot->dot.panel % dot->dot.width, 0);
+    cr_expect_geq(dot->dot.n_panels * dot->dot.panel, 50);
+    cr_expect_eq(scratch_place(&x, "acc")->stride[0] % dot->dot.panel, 0, "its rows are padded to panels");
+    cr_expect_geq(x.s->slots.items[dot->dot.a_slot].n_elems, 30 * dot->dot.a_stride);
+    cr_expect_geq(x.s->slots.items[dot->dot.b_slot].n_elems, 20 * dot->dot.n_panels * dot->dot.panel);
+    cr_expect_neq(dot->dot.a_slot, dot->dot.b_slot);
+    cr_expect_neq(scratch_place(&x, "acc")->slot, dot->dot.a_slot);
+    planned_done(&x.p);
+}
+
+Test(schedule, panels_divide_rows_that_have_no_gaps)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in x: f32[6, 5], in y: f32[5, 24], out o: f32[24, 6]) grid () { o[...] = reshape(dot(x[...], y[...]), [24, 6]); }",
+                &CPU, CLP_SCHEDULE_VECTOR);
+    const clpi_stage *dot = stage_at(every(&x), 0, CLPI_STEP_DOT);
+    cr_expect_eq(24 % dot->dot.panel, 0);
+    cr_expect_eq(x.s->tiles[dot->step->dot->dest].stride[0], 24);
+    cr_expect_leq(dot->pack_b.width, dot->dot.panel, "a vector of y lies in one panel");
+    planned_done(&x.p);
+}
+
+Test(schedule, a_dot_of_work_items_covers_its_result)
+{
+    scheduled x;
+    schedule_ok(&x, MATMUL, &CPU, CLP_SCHEDULE_SIMT);
+    const clpi_stage *dot = stage_at(every(&x), 0, CLPI_STEP_DOT);
+    cr_expect_eq((uint64_t)(dot->dot.group_rows * dot->dot.group_columns), x.s->group_size);
+    cr_expect_eq(dot->dot.width, 1);
+    planned_done(&x.p);
+}
+
+Test(schedule, every_dtype_has_a_unit)
+{
+    static const char *const pairs[][2] = { { "f16", "f32" }, { "bf16", "f32" }, { "f8e4m3", "f32" }, { "f32", "f32" }, { "f64", "f64" },
+                                            { "i8", "i32" }, { "u16", "i32" }, { "i32", "i64" }, { "i64", "i64" } };
+    const uint32_t bytes[] = { 16, 32, 64 };
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
+        for (int realisation = CLP_SCHEDULE_VECTOR; realisation <= CLP_SCHEDULE_SIMT; realisation++)
+            for (int b = 0; b < 3; b++) {
+                char text[300];
+                scheduled x;
+                clpi_limits l = CPU;
+                l.vector_bytes = bytes[b];
+                snprintf(text, sizeof text, "kernel k(in x: %s[3, 3], out o: %s[3, 3]) grid () { o[...] = dot(x[...], x[...], acc = %s); }",
+                         pairs[i][0], pairs[i][1], pairs[i][1]);
+                schedule_ok(&x, text, &l, (clp_schedule)realisation);
+                cr_expect_not_null(stage_at(every(&x), 0, CLPI_STEP_DOT)->dot.unit, "%s", text);
+                planned_done(&x.p);
+            }
+}
+
+/* ---- Barriers ---- */
+
+Test(schedule, work_items_wait_for_what_they_read)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in x: f32[64], out o: f32[64]) grid () { o[...] = flip(cumsum(x[...], axis = 0), axis = 0); }", &CPU, CLP_SCHEDULE_SIMT);
+    cr_expect(stage_at(every(&x), 1, CLPI_STEP_NEST)->sync_before);
+    planned_done(&x.p);
+}
+
+Test(schedule, sequences_wait_for_the_one_before)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in x: f32[N] block [8] at (i), out o: f32[N] block [8] at (i), scratch s: f32[8])\n"
+                    "grid (i = cdiv(N, 8)) { s[...] = x[...] * 2; o[...] = flip(s[...], axis = 0); }", &CPU, CLP_SCHEDULE_SIMT);
+    cr_expect(stage_at(every(&x), 0, CLPI_STEP_NEST)->sync_before, "another sequence may still be read");
+    cr_expect(stage_at(every(&x), 1, CLPI_STEP_NEST)->sync_before);
+    planned_done(&x.p);
+}
+
+Test(schedule, the_first_part_waits_for_the_last)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in x: f32[N] block [8] at (k), out o: f32[G, 8] block [_, 8] at (g, 0), scratch s: f32[8])\n"
+                    "grid (g = G, k = cdiv(N, 8) arbitrary)\n"
+                    "{ if (first(k)) { s[...] = 0; } s[...] += flip(x[...], axis = 0); if (last(k)) { o[...] = flip(s[...], axis = 0); } }", &CPU, CLP_SCHEDULE_SIMT);
+    cr_expect(stage_at(&x.s->parts[CLPI_PART_FIRST], 0, CLPI_STEP_NEST)->sync_before);
+    cr_expect(stage_at(&x.s->parts[CLPI_PART_LAST], 0, CLPI_STEP_NEST)->sync_before);
+    planned_done(&x.p);
+}
+
+Test(schedule, no_barrier_where_nothing_is_shared)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in x: f32[N] block [40] at (i), out o: f32[N] block [40] at (i), out p: f32[N] block [20] at (i))\n"
+                    "grid (i = cdiv(N, 40)) { o[...] = x[...] + 1; p[...] = x[0:20]; }", &CPU, CLP_SCHEDULE_SIMT);
+    cr_expect_not(stage_at(every(&x), 1, CLPI_STEP_NEST)->sync_before);
+    planned_done(&x.p);
+}
+
+Test(schedule, vectors_need_no_barriers)
+{
+    scheduled x;
+    schedule_ok(&x, CHAIN, &CPU, CLP_SCHEDULE_VECTOR);
+    for (uint32_t i = 0; i < every(&x)->n; i++)
+        cr_expect_not(every(&x)->items[i].sync_before);
+    planned_done(&x.p);
+}
