@@ -25,7 +25,7 @@ static void make_var(gen *g)
 {
     const value v = random_value(g, EXACT);
     value x = { .dtype = v.dtype, .shape = v.shape, .mag = INFINITY, .is_var = true, .is_zero_free = is_flt(v.dtype) };
-    snprintf(x.name, sizeof x.name, "w%d", g->n_names++);
+    say(x.name, sizeof x.name, "w%d", g->n_names++);
     emit(g, "var %s = %s;", x.name, v.name);
     add_value(g, &x);
 }
@@ -59,23 +59,23 @@ static void for_loop(gen *g)
     char lo[64], hi[64], by[24] = "";
     const bool is_static = one_in(g, 6);
     if (is_static) {
-        snprintf(lo, sizeof lo, "%d", step < 0 ? 2 : 0);
-        snprintf(hi, sizeof hi, "%d", step < 0 ? -1 : 1 + below(g, 3));
+        say(lo, sizeof lo, "%d", step < 0 ? 2 : 0);
+        say(hi, sizeof hi, "%d", step < 0 ? -1 : 1 + below(g, 3));
     } else if (step < 0) {
         index_text(g, 4, lo);
-        snprintf(hi, sizeof hi, "%d", -1 + below(g, 2));
+        say(hi, sizeof hi, "%d", -1 + below(g, 2));
     } else {
         index_text(g, 2, lo);
         index_text(g, 5, hi);
     }
     if (step != 1)
-        snprintf(by, sizeof by, " step %d", step);
+        say(by, sizeof by, " step %d", step);
     for (int i = below(g, 3); i > 0; i--)
         make_var(g);
     emit(g, "%sfor (k%d in %s .. %s%s) {", is_static ? "static " : "", id, lo, hi, by);
     const int kept = g->n_pool;
     value index = { .dtype = CLP_I32, .mag = INFINITY };
-    snprintf(index.name, sizeof index.name, "k%d", id);
+    say(index.name, sizeof index.name, "k%d", id);
     if (is_static) { /* the index is a constant, and what is computed from it would be one */
         const shape none = { 0 };
         g->depth++;
@@ -99,7 +99,7 @@ static void while_loop(gen *g)
     emit(g, "while ((c%d < %d) & (%s | (c%d < 1))) {", id, 1 + below(g, 4), c.name, id);
     const int kept = g->n_pool;
     value count = { .dtype = CLP_I32, .mag = INFINITY };
-    snprintf(count.name, sizeof count.name, "c%d", id);
+    say(count.name, sizeof count.name, "c%d", id);
     add_value(g, &count);
     body(g, 2 + below(g, 4));
     g->n_pool = g->n_pool > kept ? kept : g->n_pool;
@@ -138,7 +138,7 @@ static void accumulate_in_loop(gen *g)
     g->depth++;
     const int kept = g->n_pool;
     value index = { .dtype = CLP_I32, .mag = INFINITY };
-    snprintf(index.name, sizeof index.name, "k%d", id);
+    say(index.name, sizeof index.name, "k%d", id);
     add_value(g, &index);
     make_value(g);
     load_value(g);
@@ -149,7 +149,7 @@ static void accumulate_in_loop(gen *g)
     emit(g, "}");
     value sum = { .dtype = CLP_F32, .shape = s, .mag = n * 64.0, .is_zero_free = true };
     sum.err = y.err > 0 ? n * (8 * y.err + 64 * 4 * eps(CLP_F32)) : 0;
-    snprintf(sum.name, sizeof sum.name, "acc%d", id);
+    say(sum.name, sizeof sum.name, "acc%d", id);
     add_value(g, &sum);
 }
 
@@ -187,8 +187,8 @@ void accumulate_over_grid(gen *g)
         if (g->axes[a].is_arbitrary) {
             const size_t at = strlen(first), to = strlen(last);
             n *= g->axes[a].size;
-            snprintf(first + at, sizeof first - at, "%sfirst(%s)", at ? " & " : "", g->axes[a].name);
-            snprintf(last + to, sizeof last - to, "%slast(%s)", to ? " & " : "", g->axes[a].name);
+            say(first + at, sizeof first - at, "%sfirst(%s)", at ? " & " : "", g->axes[a].name);
+            say(last + to, sizeof last - to, "%slast(%s)", to ? " & " : "", g->axes[a].name);
         }
     if (!first[0])
         return;
@@ -196,8 +196,8 @@ void accumulate_over_grid(gen *g)
     char dims[64];
     shape_text(dims, &out->ref);
     *s = (operand){ .role = CLP_SCRATCH, .dtype = CLP_F32, .alias = -1, .ref = out->ref, .is_unread = true };
-    snprintf(s->name, sizeof s->name, "t%d", g->k->n_operands++);
-    snprintf(s->text, sizeof s->text, "scratch %s: f32%s", s->name, dims);
+    say(s->name, sizeof s->name, "t%d", g->k->n_operands++);
+    say(s->text, sizeof s->text, "scratch %s: f32%s", s->name, dims);
     emit(g, "if (%s) { %s[...] = 0; }", first, s->name);
     const value x = need_shape_of(g, CLP_F32, &out->ref, EXACT | SMALL);
     const value y = need_shape_of(g, CLP_F32, &out->ref, SMALL);
@@ -226,7 +226,7 @@ static void sink_value(gen *g, const value *v)
     if (g->sunk[kind] + n > GEN_SINK)
         g->sunk[kind] = 0;
     const int at = g->sunk[kind];
-    snprintf(text, sizeof text, x->dtype == v->dtype ? "%s" : "cast(%s, %s)", v->name, tn(x->dtype));
+    say(text, sizeof text, x->dtype == v->dtype ? "%s" : "cast(%s, %s)", v->name, tn(x->dtype));
     if (v->shape.rank == 0)
         emit(g, "%s[%d] = %s;", x->name, at, text);
     else if (v->shape.rank == 1)

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -19,6 +20,17 @@ int below(gen *g, int n)
 bool one_in(gen *g, int n)
 {
     return below(g, n) == 0;
+}
+
+int say(char *out, size_t n_bytes, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(out, n_bytes, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= n_bytes)
+        abort();
+    return n;
 }
 
 /* ---- Types ---- */
@@ -86,10 +98,10 @@ shape random_shape(gen *g, int max_rank)
 
 void shape_text(char out[64], const shape *s)
 {
-    int n = snprintf(out, 64, "[");
+    int n = say(out, 64, "[");
     for (int d = 0; d < s->rank; d++)
-        n += snprintf(out + n, 64 - (size_t)n, "%s%d", d ? ", " : "", s->n[d]);
-    snprintf(out + n, 64 - (size_t)n, "]");
+        n += say(out + n, 64 - (size_t)n, "%s%d", d ? ", " : "", s->n[d]);
+    say(out + n, 64 - (size_t)n, "]");
 }
 
 /* ---- Lines and values ---- */
@@ -105,7 +117,7 @@ static void put_line(gen *g, const char *plain, const char *format, va_list args
     vsnprintf(l->text + depth, sizeof l->text - (size_t)depth, format, args);
     l->plain[0] = '\0';
     if (plain)
-        snprintf(l->plain, sizeof l->plain, "%*s%s", depth, "", plain);
+        say(l->plain, sizeof l->plain, "%*s%s", depth, "", plain);
 }
 
 void emit(gen *g, const char *format, ...)
@@ -125,35 +137,34 @@ value *add_value(gen *g, const value *v)
 }
 
 /* The simplest value of its type. */
-static void plain_value(char out[70], clp_dtype t, const shape *s)
+static void plain_value(char out[100], clp_dtype t, const shape *s)
 {
     char dims[64];
     shape_text(dims, s);
     if (t == CLP_BOOL)
-        snprintf(out, 70, s->rank ? "full(%s, true)" : "true", dims);
+        say(out, 100, s->rank ? "full(%s, true)" : "true", dims);
     else if (s->rank == 0)
-        snprintf(out, 70, "cast(1, %s)", tn(t));
+        say(out, 100, "cast(1, %s)", tn(t));
     else if (is_f8(t))
-        snprintf(out, 70, "cast(full(%s, 1, dtype = f32), %s)", dims, tn(t));
+        say(out, 100, "cast(full(%s, 1, dtype = f32), %s)", dims, tn(t));
     else
-        snprintf(out, 70, "full(%s, 1, dtype = %s)", dims, tn(t));
+        say(out, 100, "full(%s, 1, dtype = %s)", dims, tn(t));
 }
 
 value let(gen *g, clp_dtype t, const shape *s, double mag, double err, const char *format, ...)
 {
     value v = { .dtype = t, .shape = *s, .mag = mag, .err = err };
-    char text[GEN_TEXT - 40], plain[70], plain_line[100];
-    snprintf(v.name, sizeof v.name, "v%d", g->n_names++);
+    char text[GEN_TEXT - 40], plain[100];
+    say(v.name, sizeof v.name, "v%d", g->n_names++);
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     plain_value(plain, t, s);
-    snprintf(plain_line, sizeof plain_line, "let %s = %s;", v.name, plain);
     emit(g, "let %s = %s;", v.name, text);
     if (g->k->n_lines > 0)
-        snprintf(g->k->lines[g->k->n_lines - 1].plain, sizeof g->k->lines->plain, "%*s%s", 4 * (g->depth + 1), "",
-                 plain_line);
+        say(g->k->lines[g->k->n_lines - 1].plain, sizeof g->k->lines->plain, "%*slet %s = %s;", 4 * (g->depth + 1), "",
+            v.name, plain);
     return *add_value(g, &v);
 }
 

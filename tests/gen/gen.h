@@ -54,7 +54,7 @@ typedef struct operand {
     char      at[GEN_TEXT];                     /* the text behind the array's shape, for an alias */
 } operand;
 
-typedef struct line { char text[GEN_TEXT]; char plain[120]; } line;      /* plain: what a shrunk `let` says, or "" */
+typedef struct line { char text[GEN_TEXT]; char plain[140]; } line;      /* plain: what a shrunk `let` says, or "" */
 
 typedef struct made {
     uint64_t seed;
@@ -90,6 +90,7 @@ void   kernel_make(made *k, uint64_t seed, const limits *l);
 size_t kernel_text(const made *k, char *out, size_t n_bytes);
 int    below(gen *g, int n);                     /* 0 .. n-1 */
 bool   one_in(gen *g, int n);
+int    say(char *out, size_t n_bytes, const char *format, ...) CLP_PRINTF(3, 4);    /* snprintf where all must fit */
 void   emit(gen *g, const char *format, ...) CLP_PRINTF(2, 3);
 /* `let` of a new value; its name and type are in the result. */
 value  let(gen *g, clp_dtype t, const shape *s, double mag, double err, const char *format, ...) CLP_PRINTF(6, 7);

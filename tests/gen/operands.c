@@ -20,21 +20,21 @@ void make_axes(gen *g)
     g->k->n_axes = g->n_axes;
     for (int a = 0; a < g->n_axes; a++) {
         grid_axis *x = &g->axes[a];
-        snprintf(x->name, sizeof x->name, "%s", names[a]);
+        say(x->name, sizeof x->name, "%s", names[a]);
         x->size = 1 + below(g, 4);
         x->is_arbitrary = one_in(g, 3);
         char size[16];
-        snprintf(size, sizeof size, "%d", x->size);
+        say(size, sizeof size, "%d", x->size);
         if (one_in(g, 3)) { /* a size known when it runs */
             operand *s = &g->k->operands[g->k->n_operands++];
             *s = (operand){ .role = CLP_SCALAR, .dtype = CLP_I32, .content = INDICES, .bound = -x->size, .alias = -1 };
-            snprintf(s->name, sizeof s->name, "n%d", a);
-            snprintf(s->text, sizeof s->text, "scalar %s: i32", s->name);
-            snprintf(size, sizeof size, "%s", s->name);
+            say(s->name, sizeof s->name, "n%d", a);
+            say(s->text, sizeof s->text, "scalar %s: i32", s->name);
+            say(size, sizeof size, "%s", s->name);
         }
-        snprintf(g->k->axes[a], sizeof g->k->axes[a], "%s = %s%s", x->name, size, x->is_arbitrary ? " arbitrary" : "");
+        say(g->k->axes[a], sizeof g->k->axes[a], "%s = %s%s", x->name, size, x->is_arbitrary ? " arbitrary" : "");
         add_value(g, &(value){ .name = "", .dtype = CLP_I32, .mag = INFINITY });
-        snprintf(g->pool[g->n_pool - 1].name, sizeof g->pool->name, "%s", x->name);
+        say(g->pool[g->n_pool - 1].name, sizeof g->pool->name, "%s", x->name);
     }
 }
 
@@ -43,13 +43,12 @@ void make_axes(gen *g)
 /* An array's dimensions as they are put together. */
 typedef struct spec {
     char dims[160], block[200], at[300];
-    int n;
 } spec;
 
 static void add_text(char *out, size_t n_bytes, const char *item)
 {
     const size_t n = strlen(out);
-    snprintf(out + n, n_bytes - n, "%s%s", n ? ", " : "", item);
+    say(out + n, n_bytes - n, "%s%s", n ? ", " : "", item);
 }
 
 /* A dimension of blocks of n (0: squeezed) elements whose block number `at` counts to n_blocks. */
@@ -63,31 +62,31 @@ static void add_dimension(gen *g, operand *x, spec *s, int n, int n_blocks, cons
         const int pad = may_overlap ? below(g, n) : 0;
         if (may_overlap && one_in(g, 2)) { /* steps smaller than itself */
             const int step = 1 + below(g, n);
-            snprintf(text, sizeof text, "(%s) * %d", at, step);
+            say(text, sizeof text, "(%s) * %d", at, step);
             size = (int64_t)(n_blocks - 1) * step + 1 + below(g, n);
         } else
-            snprintf(text, sizeof text, "(%s) * %d", at, n);
+            say(text, sizeof text, "(%s) * %d", at, n);
         add_text(s->at, sizeof s->at, text);
         if (pad)
-            snprintf(text, sizeof text, "element(%d, pad = (%d, 1))", n, pad);
+            say(text, sizeof text, "element(%d, pad = (%d, 1))", n, pad);
         else
-            snprintf(text, sizeof text, "element(%d)", n);
+            say(text, sizeof text, "element(%d)", n);
         add_text(s->block, sizeof s->block, text);
     } else {
         add_text(s->at, sizeof s->at, at);
         if (n)
-            snprintf(text, sizeof text, "%d", n);
+            say(text, sizeof text, "%d", n);
         else
-            snprintf(text, sizeof text, "_");
+            say(text, sizeof text, "_");
         add_text(s->block, sizeof s->block, text);
     }
     if (n > 0)
         x->ref.n[x->ref.rank++] = n;
     x->size[i] = size;
     if (one_in(g, 2))
-        snprintf(text, sizeof text, "D%s%d", x->name, i);
+        say(text, sizeof text, "D%s%d", x->name, i);
     else
-        snprintf(text, sizeof text, "%d", (int)size);
+        say(text, sizeof text, "%d", (int)size);
     add_text(s->dims, sizeof s->dims, text);
 }
 
@@ -102,25 +101,25 @@ static int count_dimension(gen *g, const int *owner, int d, char at[160])
         if (owner[a] != d)
             continue;
         if (one_in(g, 6))
-            snprintf(term, sizeof term, "(num_programs(%s) - 1 - %s)", name, name);
+            say(term, sizeof term, "(num_programs(%s) - 1 - %s)", name, name);
         else
-            snprintf(term, sizeof term, "%s", name);
-        snprintf(before, sizeof before, "%s", at);
+            say(term, sizeof term, "%s", name);
+        say(before, sizeof before, "%s", at);
         if (before[0])
-            snprintf(at, 160, "(%s) * %d + %s", before, g->axes[a].size, term);
+            say(at, 160, "(%s) * %d + %s", before, g->axes[a].size, term);
         else
-            snprintf(at, 160, "%s", term);
+            say(at, 160, "%s", term);
         n_blocks *= g->axes[a].size;
     }
     if (!at[0])
-        snprintf(at, 160, "0");
+        say(at, 160, "0");
     return n_blocks;
 }
 
 /* Dimensions of blocks: those of the ref, and squeezed ones between them. */
 static void make_block(gen *g, operand *x, const shape *ref, bool is_written)
 {
-    spec s = { { 0 } };
+    spec s = { "", "", "" };
     int owner[GEN_AXES] = { -1, -1, -1 };
     bool squeezed[GEN_ARRAY_RANK] = { false };
     int n_dims = ref->rank, n_squeezed = below(g, 3) == 0;
@@ -141,8 +140,8 @@ static void make_block(gen *g, operand *x, const shape *ref, bool is_written)
         const bool is_squeezed = squeezed[d] || r == ref->rank;
         add_dimension(g, x, &s, is_squeezed ? 0 : ref->n[r++], n_blocks, at, !is_written);
     }
-    snprintf(x->at, sizeof x->at, "block [%s] at (%s)", s.block, s.at);
-    snprintf(x->text, sizeof x->text, "%s: %s[%s] %s", x->name, tn(x->dtype), s.dims, x->at);
+    say(x->at, sizeof x->at, "block [%s] at (%s)", s.block, s.at);
+    say(x->text, sizeof x->text, "%s: %s[%s] %s", x->name, tn(x->dtype), s.dims, x->at);
 }
 
 /* ---- Operands ---- */
@@ -151,7 +150,7 @@ static operand *add_operand(gen *g, clp_role role, clp_dtype t, const char *pref
 {
     operand *x = &g->k->operands[g->k->n_operands];
     *x = (operand){ .role = role, .dtype = t, .alias = -1, .mag = 4 };
-    snprintf(x->name, sizeof x->name, "%s%d", prefix, g->k->n_operands++);
+    say(x->name, sizeof x->name, "%s%d", prefix, g->k->n_operands++);
     return x;
 }
 
@@ -162,9 +161,9 @@ static void add_pad(gen *g, operand *x)
     if (one_in(g, 2))
         return;
     if (x->dtype == CLP_BOOL)
-        snprintf(pad, sizeof pad, " pad %s", one_in(g, 2) ? "true" : "false");
+        say(pad, sizeof pad, " pad %s", one_in(g, 2) ? "true" : "false");
     else
-        snprintf(pad, sizeof pad, " pad %s", numbers[below(g, 3)]);
+        say(pad, sizeof pad, " pad %s", numbers[below(g, 3)]);
     strcat(x->text, pad);
 }
 
@@ -173,7 +172,7 @@ static void with_role(operand *x)
     static const char *const words[] = { [CLP_IN] = "in ", [CLP_OUT] = "out ", [CLP_INOUT] = "inout ",
                                          [CLP_PREFETCH] = "prefetch ", [CLP_SCRATCH] = "scratch " };
     char text[GEN_TEXT];
-    snprintf(text, sizeof text, "%s%.380s", words[x->role], x->text);
+    say(text, sizeof text, "%s%s", words[x->role], x->text);
     memcpy(x->text, text, sizeof text);
 }
 
@@ -198,12 +197,12 @@ static void make_in(gen *g)
             const bool is_named = one_in(g, 2);
             x->has_run_time_size |= is_named;
             if (is_named)
-                snprintf(text, sizeof text, "D%s%d", x->name, d);
+                say(text, sizeof text, "D%s%d", x->name, d);
             else
-                snprintf(text, sizeof text, "%d", s.n[d]);
+                say(text, sizeof text, "%d", s.n[d]);
             add_text(dims, sizeof dims, text);
         }
-        snprintf(x->text, sizeof x->text, "%s: %s[%s]", x->name, tn(x->dtype), dims);
+        say(x->text, sizeof x->text, "%s: %s[%s]", x->name, tn(x->dtype), dims);
     } else
         make_block(g, x, &s, false);
     add_pad(g, x);
@@ -225,10 +224,10 @@ static void make_out(gen *g, bool is_approximate, bool may_alias)
         operand *y = add_operand(g, CLP_IN, t, "y");
         x = &g->k->operands[g->k->n_operands - 2];
         char body[GEN_TEXT];
-        snprintf(body, sizeof body, "%s", strchr(x->text, ':'));
+        say(body, sizeof body, "%s", strchr(x->text, ':'));
         y->rank = x->rank, y->ref = x->ref, y->mag = INFINITY;
         memcpy(y->size, x->size, sizeof y->size);
-        snprintf(y->text, sizeof y->text, "%s%.380s", y->name, body);
+        say(y->text, sizeof y->text, "%s%s", y->name, body);
         /* the input comes first: the alias names what is declared */
         operand copy = *x;
         *x = *y;
@@ -250,7 +249,7 @@ static void make_scratch(gen *g)
     x->ref = random_shape(g, 3);
     x->mag = INFINITY;
     shape_text(dims, &x->ref);
-    snprintf(x->text, sizeof x->text, "%s: %s%s", x->name, tn(x->dtype), dims);
+    say(x->text, sizeof x->text, "%s: %s%s", x->name, tn(x->dtype), dims);
     with_role(x);
 }
 
@@ -267,16 +266,16 @@ static void make_atomic(gen *g)
     for (int d = 0; d < x->rank; d++)
         x->size[d] = x->ref.n[d];
     shape_text(dims, &x->ref);
-    snprintf(x->text, sizeof x->text, "%s: %s%s", x->name, tn(x->dtype), dims);
+    say(x->text, sizeof x->text, "%s: %s%s", x->name, tn(x->dtype), dims);
     with_role(x);
 }
 
 static void make_scalar(gen *g)
 {
     operand *x = add_operand(g, CLP_SCALAR, one_in(g, 8) ? CLP_BOOL : random_number(g), "a");
-    snprintf(x->text, sizeof x->text, "scalar %s: %s", x->name, tn(x->dtype));
+    say(x->text, sizeof x->text, "scalar %s: %s", x->name, tn(x->dtype));
     value v = { .dtype = x->dtype, .mag = 4 };
-    snprintf(v.name, sizeof v.name, "%s", x->name);
+    say(v.name, sizeof v.name, "%s", x->name);
     add_value(g, &v);
 }
 
@@ -293,7 +292,7 @@ static void make_prefetch(gen *g)
     p->size[0] = a->size;
     p->ref = (shape){ 1, { a->size } };
     p->mag = 3;
-    snprintf(p->text, sizeof p->text, "%s: %s[%d]", p->name, tn(p->dtype), a->size);
+    say(p->text, sizeof p->text, "%s: %s[%d]", p->name, tn(p->dtype), a->size);
     const char *table = p->name;
     with_role(p);
     operand *x = add_operand(g, CLP_IN, random_number(g), "x");
@@ -302,7 +301,7 @@ static void make_prefetch(gen *g)
     x->ref = (shape){ 2, { n, m } };
     x->size[0] = 2 * n + 1 + below(g, n);
     x->size[1] = m;
-    snprintf(x->text, sizeof x->text, "%s: %s[D%s0, %d] block [%d, %d] at (%s[%s], 0)", x->name, tn(x->dtype), x->name,
+    say(x->text, sizeof x->text, "%s: %s[D%s0, %d] block [%d, %d] at (%s[%s], 0)", x->name, tn(x->dtype), x->name,
              m, n, m, table, a->name);
     add_pad(g, x);
     with_role(x);
@@ -318,18 +317,18 @@ static void make_sink(gen *g, int i)
     x->is_approximate = i == 2;
     for (int a = 0; a < g->n_axes; a++) {
         x->size[x->rank++] = g->axes[a].size;
-        snprintf(text, sizeof text, "%d", g->axes[a].size);
+        say(text, sizeof text, "%d", g->axes[a].size);
         add_text(dims, sizeof dims, text);
         add_text(block, sizeof block, "_");
         add_text(at, sizeof at, g->axes[a].name);
     }
     x->size[x->rank++] = GEN_SINK;
     x->ref = (shape){ 1, { GEN_SINK } };
-    snprintf(text, sizeof text, "%d", GEN_SINK);
+    say(text, sizeof text, "%d", GEN_SINK);
     add_text(dims, sizeof dims, text);
     add_text(block, sizeof block, text);
     add_text(at, sizeof at, "0");
-    snprintf(x->text, sizeof x->text, "out %s: %s[%s] block [%s] at (%s)", x->name, tn(x->dtype), dims, block, at);
+    say(x->text, sizeof x->text, "out %s: %s[%s] block [%s] at (%s)", x->name, tn(x->dtype), dims, block, at);
     g->sinks[i] = x;
 }
 

@@ -19,7 +19,7 @@ typedef struct subs {
 static void add_sub(subs *s, const char *text)
 {
     const size_t n = strlen(s->text);
-    snprintf(s->text + n, sizeof s->text - n, "%s%s", n ? ", " : "", text);
+    say(s->text + n, sizeof s->text - n, "%s%s", n ? ", " : "", text);
 }
 
 static void add_result(subs *s, int n)
@@ -42,21 +42,21 @@ static void slice(gen *g, subs *s, int n, subscripted what)
     switch (what == RUN_TIME_REF ? below(g, 2) : below(g, 5)) {
     case 0:
         index_text(g, room, start);
-        snprintf(text, sizeof text, stride > 1 ? "ds(%s, %d, %d)" : "ds(%s, %d)", start, size, stride);
+        say(text, sizeof text, stride > 1 ? "ds(%s, %d, %d)" : "ds(%s, %d)", start, size, stride);
         break;
-    case 1: snprintf(text, sizeof text, stride > 1 ? "ds(%d, %d, %d)" : "ds(%d, %d)", first, size, stride); break;
+    case 1: say(text, sizeof text, stride > 1 ? "ds(%d, %d, %d)" : "ds(%d, %d)", first, size, stride); break;
     case 2:
-        snprintf(text, sizeof text, stride > 1 ? "%d:%d:%d" : "%d:%d", first, last + 1, stride);
+        say(text, sizeof text, stride > 1 ? "%d:%d:%d" : "%d:%d", first, last + 1, stride);
         break;
     case 3: /* from behind */
         if (what == VALUE) {
-            snprintf(text, sizeof text, "::-1");
+            say(text, sizeof text, "::-1");
             size = n;
         } else
-            snprintf(text, sizeof text, "%d:", n - size);
+            say(text, sizeof text, "%d:", n - size);
         break;
     default:
-        snprintf(text, sizeof text, ":%d", size);
+        say(text, sizeof text, ":%d", size);
     }
     add_sub(s, text);
     add_result(s, size);
@@ -87,10 +87,10 @@ static void integer(gen *g, subs *s, int n, subscripted what)
     char text[64];
     const shape none = { 0 };
     if (what == VALUE && one_in(g, 4))
-        snprintf(text, sizeof text, "-%d", 1 + below(g, n));
+        say(text, sizeof text, "-%d", 1 + below(g, n));
     else if (what == VALUE && one_in(g, 3)) { /* wherever it points */
         const value i = need(g, CLP_I32, &none, EXACT);
-        snprintf(text, sizeof text, "%s", i.name);
+        say(text, sizeof text, "%s", i.name);
     } else
         index_text(g, n, text);
     add_sub(s, text);
@@ -182,8 +182,8 @@ static void masked_gather(gen *g, const operand *x)
     const value other = is_f8(t) ? i : need(g, t, &(shape){ 0 }, EXACT);
     char tail[64] = "";
     if (!is_f8(t) && one_in(g, 2))
-        snprintf(tail, sizeof tail, ", other = %s", other.name);
-    snprintf(text, sizeof text, "load(%s[%s], mask = (%s >= 0) & (%s < %d)%s)", x->name, i.name, i.name, i.name,
+        say(tail, sizeof tail, ", other = %s", other.name);
+    say(text, sizeof text, "load(%s[%s], mask = (%s >= 0) & (%s < %d)%s)", x->name, i.name, i.name, i.name,
              x->ref.n[0], tail);
     let(g, t, &s, INFINITY, 0, "%s", text);
     g->pool[g->n_pool - 1].is_zero_free = clpi_is_float(t);
@@ -208,13 +208,13 @@ void load_value(gen *g)
         char tail[64] = "";
         if (one_in(g, 2) && !is_f8(t)) {
             const value other = need_shape_of(g, t, &s.result, EXACT);
-            snprintf(tail, sizeof tail, ", other = %s", other.name);
+            say(tail, sizeof tail, ", other = %s", other.name);
         }
         let(g, t, &s.result, INFINITY, 0, "load(%s[%s], mask = %s%s)", x->name, s.text, m.name, tail);
         g->pool[g->n_pool - 1].is_zero_free = clpi_is_float(t);
         return;
     }
-    snprintf(text, sizeof text, "%s[%s]", x->name, s.text);
+    say(text, sizeof text, "%s[%s]", x->name, s.text);
     loaded_value(g, x, &s.result, text);
 }
 
@@ -273,7 +273,7 @@ void atomic_value(gen *g)
     char mask[64] = "";
     if (one_in(g, 2)) {
         const value m = need_shape_of(g, CLP_BOOL, &s.result, EXACT);
-        snprintf(mask, sizeof mask, ", mask = %s", m.name);
+        say(mask, sizeof mask, ", mask = %s", m.name);
     }
     emit(g, "atomic_%s(%s[%s], %s%s);", names[x->is_atomic ? x->bound : below(g, 6)], x->name, s.text, v.name, mask);
 }

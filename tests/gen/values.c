@@ -117,12 +117,12 @@ void index_text(gen *g, int n, char out[64])
 {
     const shape none = { 0 };
     if (one_in(g, 3)) {
-        snprintf(out, 64, "%d", below(g, n));
+        say(out, 64, "%d", below(g, n));
         return;
     }
     const value v = need(g, CLP_I32, &none, EXACT);
     const value r = let(g, CLP_I32, &none, INFINITY, 0, "%s %% %d", v.name, n);
-    snprintf(out, 64, "%s", r.name);
+    say(out, 64, "%s", r.name);
 }
 
 value index_tile(gen *g, const shape *s, int n)
@@ -176,11 +176,11 @@ static void unary(gen *g)
     static const char *const tests[] = { "isnan(%s)", "isinf(%s)", "isfinite(%s)" };
     const value x = random_value(g, EXACT);
     char text[64];
-#define SAY(list) snprintf(text, sizeof text, (list)[below(g, (int)(sizeof(list) / sizeof *(list)))], x.name)
+#define SAY(list) say(text, sizeof text, (list)[below(g, (int)(sizeof(list) / sizeof *(list)))], x.name)
     clp_dtype t = x.dtype;
     double mag = INFINITY;
     if (t == CLP_BOOL)
-        snprintf(text, sizeof text, "!%s", x.name);
+        say(text, sizeof text, "!%s", x.name);
     else if (!is_flt(t))
         SAY(ints);
     else if (one_in(g, 6)) {
@@ -218,21 +218,21 @@ static void binary(gen *g)
     double mag = INFINITY;
     bool zero_free = x.is_zero_free || y.is_zero_free;
     if (t == CLP_BOOL)
-        snprintf(text, sizeof text, logic[below(g, 7)], a, b);
+        say(text, sizeof text, logic[below(g, 7)], a, b);
     else if (one_in(g, 4)) {
-        snprintf(text, sizeof text, comparisons[below(g, 6)], a, b);
+        say(text, sizeof text, comparisons[below(g, 6)], a, b);
         t = CLP_BOOL;
     } else if (is_flt(t)) {
         if (i == 8) {
-            snprintf(zero, sizeof zero, "where(isnan(%s), 1, %s)", b, b);
+            say(zero, sizeof zero, "where(isnan(%s), 1, %s)", b, b);
             b = zero;
         }
-        snprintf(text, sizeof text, floats[i], a, b);
+        say(text, sizeof text, floats[i], a, b);
         zero_free |= i == 3 || i == 4;
         mag = i == 2 ? x.mag * y.mag : i < 5 ? x.mag + y.mag : INFINITY;
         mag = mag < 1e4 ? mag : INFINITY;
     } else
-        snprintf(text, sizeof text, ints[below(g, 14)], a, b);
+        say(text, sizeof text, ints[below(g, 14)], a, b);
     let(g, t, &x.shape, mag, 0, "%s", text);
     g->pool[g->n_pool - 1].is_zero_free = zero_free && is_flt(t);
 }
@@ -332,7 +332,7 @@ static void reduction(gen *g)
     int n = 1, listed = 0;
     for (int d = 0, at = 0; d < x.shape.rank; d++) {
         if (axes >> d & 1) {
-            at += snprintf(list + at, sizeof list - (size_t)at, "%s%d", listed++ ? ", " : "", d);
+            at += say(list + at, sizeof list - (size_t)at, "%s%d", listed++ ? ", " : "", d);
             n *= x.shape.n[d];
             if (keep)
                 s.n[s.rank++] = 1;
@@ -355,9 +355,9 @@ static void reduction(gen *g)
     if (is_all && one_in(g, 2))
         axis[0] = '\0';
     else if (listed == 1)
-        snprintf(axis, sizeof axis, ", axis = %s", list);
+        say(axis, sizeof axis, ", axis = %s", list);
     else
-        snprintf(axis, sizeof axis, ", axis = (%s)", list);
+        say(axis, sizeof axis, ", axis = (%s)", list);
     let(g, t, &s, mag, err, "%s(%s%s%s)", name, x.name, axis, keep ? ", keepdims = true" : "");
     mark(g, x, is_float);
 }
@@ -437,8 +437,8 @@ static void dot(gen *g)
     const shape at = turn_x ? (shape){ 2, { a.n[1], a.n[0] } } : a, bt = turn_y ? (shape){ 2, { b.n[1], b.n[0] } } : b;
     x = need(g, t, &at, EXACT | SMALL);
     y = need(g, u, &bt, EXACT | SMALL);
-    snprintf(x_text, sizeof x_text, turn_x ? "transpose(%s)" : "%s", x.name);
-    snprintf(y_text, sizeof y_text, turn_y ? "transpose(%s)" : "%s", y.name);
+    say(x_text, sizeof x_text, turn_x ? "transpose(%s)" : "%s", x.name);
+    say(y_text, sizeof y_text, turn_y ? "transpose(%s)" : "%s", y.name);
     const double mag = 64.0 * k, err = is_float ? (k + 2) * eps(acc) * mag : 0;
     const bool says_acc = one_in(g, 3);
     let(g, acc, &s, is_float ? mag : INFINITY, err, "dot(%s, %s%s%s)", x_text, y_text, says_acc ? ", acc = " : "",
@@ -460,7 +460,7 @@ static void transpose_of(gen *g, const value *x)
     }
     for (int d = 0, at = 0; d < s.rank; d++) {
         s.n[d] = x->shape.n[perm[d]];
-        at += snprintf(text + at, sizeof text - (size_t)at, "%s%d", d ? ", " : "", perm[d]);
+        at += say(text + at, sizeof text - (size_t)at, "%s%d", d ? ", " : "", perm[d]);
     }
     let(g, x->dtype, &s, x->mag, x->err, "transpose(%s, (%s%s))", x->name, text, s.rank == 1 ? "," : "");
 }
@@ -517,7 +517,7 @@ static void movement(gen *g)
     case 3: let(g, x.dtype, &x.shape, x.mag, x.err, "flip(%s, axis = %d)", x.name, axis); break;
     case 4:
         if (one_in(g, 2))
-            snprintf(index, sizeof index, "%d", below(g, 9) - 4);
+            say(index, sizeof index, "%d", below(g, 9) - 4);
         else
             index_text(g, x.shape.n[axis], index);
         let(g, x.dtype, &x.shape, x.mag, x.err, "roll(%s, %s, axis = %d)", x.name, index, axis);
