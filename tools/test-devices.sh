@@ -1,0 +1,142 @@
+#!/bin/sh
+# test-devices: the tests that run kernels, on every OpenCL implementation of this machine, one implementation at a time.
+# In: the build folder, and names of implementations when not all are wanted. Out: a table with a line for each implementation,
+# test and schedule: pass, fail or skipped; why something was skipped or failed follows. Exit status 1 if anything failed, 77 if nothing ran.
+# Decides how much each can bear: compilers and simulators that are slow get some cases only, small ones; --whole gives them all.
+#
+#     tools/test-devices.sh [--whole] BUILD [pocl|intel|rusticl|oclgrind|...]
+#
+# Implementations are those registered with the system, Oclgrind where it is installed, and Intel's where tools/intel-opencl.sh
+# put it (CLPALLAS_INTEL_DIR, else BUILD/intel-opencl). CLPALLAS_DEVICE_SECONDS limits each line of the table (default 1200).
+set -u
+source=$(cd "$(dirname "$0")/.." && pwd)
+whole=false
+[ "${1:-}" = --whole ] && whole=true && shift
+[ $# -ge 1 ] || { echo "usage: tools/test-devices.sh [--whole] BUILD [implementation...]" >&2; exit 2; }
+build=$(cd "$1" && pwd) || exit 2
+shift
+wanted=$*
+seconds=${CLPALLAS_DEVICE_SECONDS:-1200}
+intel=${CLPALLAS_INTEL_DIR:-$build/intel-opencl}
+registered=${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+n_passed=0 n_failed=0
+
+# A case or two of each kind: grids, edges, masks, gathers, scatters, loops, reductions, dots, small dtypes, sorting, atomics.
+few_cases="add_1d add_3d block_pad block_poison bools broadcast cast_int cumsum divide_i8 dot_small grid_zero histogram iota prefetch_gather
+    reduce_arg reduce_nan ref_masked_load ref_scatter scratch_counter sort while_scalar"
+
+# ---- Implementations ----
+
+# Puts the registration of an implementation alone into a folder.
+offer() {
+    mkdir -p "$work/$1" && printf '%s\n' "$2" > "$work/$1/$1.icd"
+}
+
+find_implementations() {
+    for file in "$registered"/*.icd; do
+        [ -e "$file" ] && offer "$(basename "$file" .icd)" "$(head -n 1 "$file")"
+    done
+    [ -s "$intel/vendors/intel.icd" ] && offer intel "$(cat "$intel/vendors/intel.icd")"
+    command=$(command -v oclgrind) || return 0
+    for folder in lib lib/oclgrind lib64 lib64/oclgrind; do
+        library=$(dirname "$(dirname "$(readlink -f "$command")")")/$folder/liboclgrind-rt-icd.so
+        [ -e "$library" ] && offer oclgrind "$library"
+    done
+}
+
+is_wanted() {
+    [ -z "$wanted" ] && return 0
+    for name in $wanted; do
+        [ "$name" = "$1" ] && return 0
+    done
+    return 1
+}
+
+# What an implementation needs to be told. Oclgrind knows no `freeze`, which its own compiler makes when it optimises.
+on() {
+    name=$1
+    shift
+    case $name in
+    intel) set -- LD_LIBRARY_PATH="$intel/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "$@" ;;
+    rusticl) set -- RUSTICL_ENABLE="${RUSTICL_ENABLE:-llvmpipe}" "$@" ;;
+    oclgrind) set -- OCLGRIND_UNINITIALIZED=1 OCLGRIND_DATA_RACES=1 OCLGRIND_BUILD_OPTIONS=-cl-opt-disable OCLGRIND_LOG="$work/findings" "$@" ;;
+    esac
+    env OCL_ICD_VENDORS="$work/$name" CLPALLAS_CACHE_DIR="$build/kernel-cache-$name" POCL_CACHE_DIR="$work/pocl-cache" "$@"
+}
+
+# ---- The table ----
+
+line() {
+    printf '%-10s  %-13s  %-8s  %-8s  %s\n' "$@"
+}
+
+# run NAME TEST SCHEDULE COMMAND...
+run() {
+    name=$1 test=$2 schedule=$3
+    shift 3
+    : > "$work/findings"
+    on "$name" CLP_REQUIRE_CL=1 timeout "$seconds" "$@" > "$work/log" 2>&1
+    status=$?
+    summary=$(tail -n 1 "$work/log" | sed 's/^.*: \([0-9]* passed\)/\1/; s/^.*Synthesis: //')
+    if [ $status -eq 124 ]; then
+        summary="longer than $seconds seconds"
+    elif [ -s "$work/findings" ]; then
+        summary="$summary; oclgrind reports faults" status=1
+    fi
+    if [ $status -eq 0 ]; then
+        n_passed=$((n_passed + 1))
+        line "$name" "$test" "$schedule" pass "$summary"
+    else
+        n_failed=$((n_failed + 1))
+        line "$name" "$test" "$schedule" fail "$summary"
+        grep -v '^skipped: \|^\[====\]\|passed, .* failed, ' "$work/log" | head -n 40 | sed 's/^/            /'
+        head -n 40 "$work/findings" | sed 's/^/            /'
+    fi
+    grep '^skipped: ' "$work/log" | sort -u | sed 's/^/            /'
+}
+
+test_implementation() {
+    name=$1
+    device=$(on "$name" "$build/clpallas" devices 2>&1 | sed -n 's/^cl:0 *//p')
+    if [ -z "$device" ]; then
+        line "$name" all - skipped "it has no device"
+        return
+    fi
+    echo "$name: $device"
+    cases='' rows='' is_slow=false
+    case $name in rusticl | oclgrind) $whole || is_slow=true ;; esac
+    $is_slow && cases=$few_cases
+    for schedule in vector simt; do
+        run "$name" jax $schedule "$build/tests/jax/jax_runner" "$source/tests/jax" cl $schedule forward $cases
+        if $is_slow; then
+            run "$name" diff $schedule "$build/tests/diff/diff_runner" "$source/tests/diff" cl $schedule forward \
+                'chain -i x=randn:31' 'chain -p T=bf16' 'chain -p T=f64' 'integers -i x=randn' 'integer_dot -p T=u8' 'slices' 'nibbles -i' 'logic'
+        else
+            run "$name" diff $schedule "$build/tests/diff/diff_runner" "$source/tests/diff" cl $schedule forward
+        fi
+    done
+    run "$name" test_cl - "$build/tests/test_cl"
+    run "$name" test_threads - "$build/tests/test_threads"
+    case $name in
+    oclgrind) $whole || { line "$name" test_prelude - skipped "simulating every op of every dtype takes hours"; return; } ;;
+    esac
+    run "$name" test_prelude - "$build/tests/test_prelude"
+}
+
+find_implementations
+for program in clpallas tests/jax/jax_runner tests/diff/diff_runner tests/test_cl tests/test_threads tests/test_prelude; do
+    [ -x "$build/$program" ] || { echo "test-devices: $build/$program is not built" >&2; exit 2; }
+done
+line implementation test schedule result ""
+for folder in "$work"/*/; do
+    name=$(basename "$folder")
+    [ -e "$folder/$name.icd" ] && is_wanted "$name" && test_implementation "$name"
+done
+for name in pocl intel rusticl oclgrind; do
+    [ ! -e "$work/$name" ] && is_wanted "$name" && line "$name" all - skipped "it is not installed"
+done
+echo "$n_passed passed, $n_failed failed"
+[ $n_failed -eq 0 ] || exit 1
+[ $n_passed -gt 0 ] || exit 77
