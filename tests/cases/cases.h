@@ -24,13 +24,14 @@ typedef struct asked {
     char id[256], about[256];
     const char *file;
     int line;
-    char *kernel, *params;        /* text; params NULL: none */
+    char *kernel, *params;        /* text, or the name of a standard kernel behind '='; params NULL: none */
     char *printed;                /* the lines that the run prints, each with its newline; NULL: not looked at */
     written starts[MAX_ARRAYS], wants[MAX_ARRAYS];
     int n_starts, n_wants;
     clp_dim dims[4];
     char dim_names[4][MAX_NAME];
     int n_dims;
+    int n_arrays;                 /* how many of its arrays the run is given; -1: all */
     double tol;
     outcome outcome;
     char *parts[MAX_PARTS];       /* of the message */

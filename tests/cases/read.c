@@ -50,6 +50,7 @@ static void forget_run(reader *r)
         forget(&a->parts[i]);
     forget(&a->printed);
     a->n_starts = a->n_wants = a->n_parts = a->n_dims = 0;
+    a->n_arrays = -1;
     a->tol = 0;
     a->outcome = DELIVERS;
     r->is_asked = false;
@@ -232,6 +233,14 @@ static bool read_line(reader *r, const char *p)
         r->now.params = copy(rest);
         return true;
     }
+    if ((rest = after(p, "standard"))) {
+        snprintf(r->kernel, MAX_TEXT, "=%s", rest);
+        return true;
+    }
+    if ((rest = after(p, "arrays"))) {
+        r->now.n_arrays = atoi(rest);
+        return true;
+    }
     if (after(p, "run"))
         return finish_run(r);
     if ((rest = after(p, "dim")))
@@ -277,6 +286,7 @@ bool cases_read(const char *path, asked_fn fn, void *user)
     char line[MAX_LINE];
     if (!r || !(r->kernel = calloc(1, MAX_TEXT)))
         abort();
+    forget_run(r);
     r->path = r->now.file = path;
     r->now.kernel = r->kernel;
     r->fn = fn;

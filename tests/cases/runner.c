@@ -447,6 +447,8 @@ static clp_status build(setting *s, const asked *a)
     free(s->kernel_params);
     s->kernel_text = strdup(a->kernel);
     s->kernel_params = a->params ? strdup(a->params) : NULL;
+    if (a->kernel[0] == '=')
+        return clp_kernel_standard(s->ctx, a->kernel + 1, a->params, &s->kernel);
     return clp_kernel_from_text(s->ctx, a->kernel, NULL, a->params, &s->kernel);
 }
 
@@ -474,7 +476,7 @@ static result run_trial(trial *t)
         dims[i] = (clp_dim){ a->dim_names[i], a->dims[i].size };
     const clp_run_opts opts = { .order = s->order, .seed = 11, .dims = dims, .n_dims = a->n_dims };
     s->printed[0] = '\0';
-    const clp_status st = clp_run(s->kernel, args, t->n, &opts);
+    const clp_status st = clp_run(s->kernel, args, a->n_arrays < 0 ? t->n : a->n_arrays, &opts);
     if (st == CLP_ERR_UNSUPPORTED && !s->is_interp) {
         failed(t, "%s", clp_last_error(s->ctx));
         return SKIP;
