@@ -94,6 +94,25 @@ static clp_status take_array(const binder *b, const clpi_operand *x, const clp_a
     return take_strides(b, x, array, o);
 }
 
+/* An alias has the shape of the array that it stands on. */
+static clp_status check_aliases(const binder *b)
+{
+    for (int i = 0; i < b->ir->n_operands; i++) {
+        const clpi_operand *x = &b->ir->operands[i];
+        const clpi_operand *of = x->alias < 0 ? NULL : &b->ir->operands[x->alias];
+        if (of && x->rank != of->rank)
+            return clpi_fail(b->env, CLP_ERR_ARG, "%s: alias of %s: expected rank %d, got rank %d", x->name, of->name,
+                             of->rank, x->rank);
+        for (int d = 0; of && d < x->rank; d++) {
+            const int64_t expected = b->bound->operands[x->alias].size[d], got = b->bound->operands[i].size[d];
+            if (got != expected)
+                return clpi_fail(b->env, CLP_ERR_ARG, "%s: alias of %s: expected size %lld in dimension %d, got %lld",
+                                 x->name, of->name, (long long)expected, d, (long long)got);
+        }
+    }
+    return CLP_OK;
+}
+
 static clp_status take_arrays(const binder *b)
 {
     int n_expected = 0;
@@ -105,7 +124,7 @@ static clp_status take_arrays(const binder *b)
     for (int i = 0; i < b->ir->n_operands; i++)
         if (b->ir->operands[i].role != CLP_SCRATCH)
             CLP_TRY(take_array(b, &b->ir->operands[i], array++, &b->bound->operands[i]));
-    return CLP_OK;
+    return check_aliases(b);
 }
 
 static void read_scalars(const binder *b)
