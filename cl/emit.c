@@ -278,9 +278,9 @@ static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
         clpi_str_add(s, "%sconst %s %s_arg", comma, clpi_tile_type(x->dtype, 1), x->name);
         comma = ", ";
     }
-    clpi_str_add(s, "%s%s)\n{\n", comma, code->numbers_by_value ? "const numbers n" : "__global const numbers *n_mem");
+    clpi_str_add(s, "%s%s)\n{\n", comma, code->numbers_by_value ? "const numbers n" : "__global const numbers *all_numbers");
     if (!code->numbers_by_value)
-        clpi_str_puts(s, "    const numbers n = *n_mem;\n");
+        clpi_str_puts(s, "    const numbers n = *all_numbers;\n");
 }
 
 static bool list_arguments(clpi_emit *e, clpi_code *code)

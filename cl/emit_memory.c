@@ -96,10 +96,12 @@ static const char *and_text(clpi_emit *e, const char *a, const char *b)
 static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const char *at, int reach)
 {
     bool is_checked = a->checked >> d & 1;
+    const clpi_ix *ix = &a->ix[d];
+    const char *above = ix->node >= 0 || ix->mul < 0 || ix->add < 0 ? clpi_text(e, "0 <= %s && ", at) : "";
     if (a->is_tile) {
         if (!is_checked)
             return NULL;
-        return clpi_text(e, "0 <= %s && %s < %lld", at, at, (long long)a->size[d] - reach);
+        return clpi_text(e, "%s%s < %lld", above, at, (long long)a->size[d] - reach);
     }
     if (e->is_fast && !is_checked)
         return NULL;
@@ -107,7 +109,7 @@ static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const c
     const char *below = clpi_text(e, "%s < %s_hi%d%s", at, x->name, d, reach ? clpi_text(e, " - %d", reach) : "");
     if (clpi_has_low_edge(x, d))
         return clpi_text(e, "%s_lo%d <= %s && %s", x->name, d, at, below);
-    return is_checked ? clpi_text(e, "0 <= %s && %s", at, below) : below;
+    return is_checked ? clpi_text(e, "%s%s", above, below) : below;
 }
 
 static const char *inside_text(clpi_emit *e, const clpi_access *a, int reach)

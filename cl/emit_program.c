@@ -63,6 +63,23 @@ bool clpi_has_low_edge(const clpi_operand *x, int ref_dim)
     return x->has_block && x->block[x->ref_dim[ref_dim]].kind == CLPI_BLOCK_ELEMENT;
 }
 
+/* Are all blocks found to touch the array before the launch? An index that reads prefetched data cannot be, one that is not
+ * affine need not be: its programs may be too many to try. Such are looked at here.                                       */
+static bool is_known_inside(const clpi_emit *e, clp_val v)
+{
+    const clpi_when *when = e->p->plan->when;
+    const clpi_op *op = clpi_op_at(e->ir, v);
+    const clp_val *args = clpi_args(e->ir, op);
+    if (when[v.id] < CLPI_WHEN_PROGRAM || op->kind == CLP_OP_program_id)
+        return true;
+    if (op->kind == CLP_OP_neg)
+        return is_known_inside(e, args[0]);
+    if (op->kind == CLP_OP_mul && when[args[0].id] >= CLPI_WHEN_PROGRAM && when[args[1].id] >= CLPI_WHEN_PROGRAM)
+        return false;
+    return (op->kind == CLP_OP_add || op->kind == CLP_OP_sub || op->kind == CLP_OP_mul) && is_known_inside(e, args[0]) &&
+           is_known_inside(e, args[1]);
+}
+
 /* x_at<d>, the first element along array dimension d, and x_lo (where it can be above 0) and x_hi of ref dimension
  * r (-1: squeezed). */
 static void emit_window(clpi_emit *e, int operand, int d, int r)
@@ -70,7 +87,7 @@ static void emit_window(clpi_emit *e, int operand, int d, int r)
     const clpi_operand *x = &e->ir->operands[operand];
     const clpi_block_dim *b = &x->block[d];
     const char *name = x->name, *size = clpi_number_text(e, CLPI_NUMBER_SIZE, operand, d);
-    bool by_data = e->p->plan->when[b->index.id] == CLPI_WHEN_DATA;
+    bool by_data = !is_known_inside(e, b->index);
     long long n = (long long)b->n;
     clpi_line(e, "const long %s_b%d = %s;", name, d, header_text(e, b->index));
     if (b->kind == CLPI_BLOCK_SQUEEZED) {
@@ -85,7 +102,7 @@ static void emit_window(clpi_emit *e, int operand, int d, int r)
         return;
     }
     if (by_data) {
-        clpi_line(e, "const int %s_in%d = 0 <= %s_b%d && %s_b%d < (%s + %lldL) / %lldL;", name, d, name, d, name, d, size, n - 1, n);
+        clpi_line(e, "const int %s_in%d = 0 <= %s_b%d && %s_b%d < %s && %s_b%d * %lldL < %s;", name, d, name, d, name, d, size, name, d, n, size);
         clpi_line(e, "const long %s_at%d = %s_in%d ? %s_b%d * %lldL : %s;", name, d, name, d, name, d, n, size);
     } else {
         clpi_line(e, "const long %s_at%d = %s_b%d * %lldL;", name, d, name, d, n);

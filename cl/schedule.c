@@ -54,7 +54,7 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
                 return false;
             stage.pack_a = clpi_map_nest(s, step->dot->a);
             stage.pack_b = clpi_map_nest(s, step->dot->b);
-            while (stage.pack_b.width > stage.dot.panel)      /* a vector stays in its panel */
+            while (stage.pack_b.vector_dim == step->dot->n_batch + 1 && stage.pack_b.width > stage.dot.panel)   /* stays in its panel */
                 stage.pack_b.width /= 2;
         }
         if (!in_shared)
