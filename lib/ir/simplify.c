@@ -505,7 +505,7 @@ static bool set_up(clpi_simplifier *s, const clpi_ir *in)
            CLPI_PUSH(s->pass, &s->out.ops, in->ops.items[0]);
 }
 
-clp_status clpi_simplify(clpi_ir *ir, clpi_arena *pass)
+static clp_status simplify_once(clpi_ir *ir, clpi_arena *pass)
 {
     const clpi_ir in = *ir;
     clpi_simplifier s = { .in = &in, .out = *ir, .pass = pass };
@@ -525,5 +525,19 @@ clp_status clpi_simplify(clpi_ir *ir, clpi_arena *pass)
     map_frame(ir, s.map);
     if (!drop_unused(ir, &s.out, pass) || pass->failed || ir->arena->failed)
         return CLP_ERR_OOM;
+    return CLP_OK;
+}
+
+/* Again while ops go: a region that nobody needed may have been all that changed a carried value of the one around it.
+ * What comes out stays as it is when simplified again, so that it prints as what is read back.                        */
+clp_status clpi_simplify(clpi_ir *ir, clpi_arena *pass)
+{
+    uint32_t n;
+    do {
+        n = ir->ops.n;
+        const clp_status status = simplify_once(ir, pass);
+        if (status)
+            return status;
+    } while (ir->ops.n < n);
     return CLP_OK;
 }

@@ -261,10 +261,14 @@ void store_value(gen *g)
 void atomic_value(gen *g)
 {
     static const char *const names[] = { "add", "min", "max", "and", "or", "xor" };
-    const operand *x = &g->k->operands[below(g, g->k->n_operands)];
-    if (x->role == CLP_IN || x->role == CLP_PREFETCH || x->role == CLP_SCALAR || x->is_unread)
-        return;
-    if (!is_int(x->dtype) || clp_dtype_bits(x->dtype) < 32)
+    const operand *x = NULL;
+    for (int tries = 0; tries < 20 && !x; tries++) {
+        const operand *y = &g->k->operands[below(g, g->k->n_operands)];
+        const bool is_written = y->role == CLP_OUT || y->role == CLP_INOUT || y->role == CLP_SCRATCH;
+        if (is_written && !y->is_unread && is_int(y->dtype) && clp_dtype_bits(y->dtype) >= 32)
+            x = y;
+    }
+    if (!x)
         return;
     const subs s = make_subs(g, &x->ref, REF);
     if (!s.ok)

@@ -1,11 +1,12 @@
 /* runner: kernels made from seeds, on the interpreter in forward order and elsewhere, compared.
- * In: the first seed, how many, a device and a schedule ("shuffle" and "reverse" are orders of the interpreter's).
+ * In: the first seed, how many, a device and a schedule ("shuffle" and "reverse" are orders of the
+ * interpreter's; "printed" runs what is read from the printed IR).
  * Out: a line for each kernel that fails, its shrunk text, also in gen-<seed>-<schedule>.plk; a count. Exit status 1 if
  * one failed, 77 without the device.
  * Decides equality: exact outputs have the same bits, two NaNs or two zeros; approximate ones are as near as their error
  * bound says. Memory beside the arrays and inputs stay as they were.
  *
- * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse [--print] [--keep] */
+ * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--print] [--keep] */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ typedef struct setting {
     const char *schedule;
     clp_order order;
     bool prints, keeps; /* keeps: failures are not shrunk */
+    bool reads_back, is_reprinted;
     int n_passed, n_failed, n_skipped;
     char *text;
     char why[512];      /* how the last kernel failed */
@@ -111,10 +113,40 @@ static bool compare(setting *s, const made *k, const run *got, const run *want)
 
 typedef enum outcome { PASSED, DIFFERS, REFUSED, UNSUPPORTED, REFERENCE_FAILS } outcome;
 
+static void take_text(const char *text, size_t n_bytes, void *user)
+{
+    char *out = user;
+    if (n_bytes >= TEXT_BYTES)
+        abort();
+    memcpy(out, text, n_bytes);
+    out[n_bytes] = '\0';
+}
+
+/* The kernel's IR as text, and the kernel that is read from it in its place: it must print the same. */
+static clp_status read_back(setting *s, clp_context *ctx, clp_kernel **kernel)
+{
+    char *first = malloc(TEXT_BYTES), *second = malloc(TEXT_BYTES);
+    if (!first || !second)
+        abort();
+    clp_status st = clp_kernel_emit(*kernel, CLP_STAGE_IR, take_text, first);
+    clp_kernel_free(*kernel);
+    *kernel = NULL;
+    if (!st)
+        st = clp_kernel_from_text(ctx, first, NULL, NULL, kernel);
+    if (!st)
+        st = clp_kernel_emit(*kernel, CLP_STAGE_IR, take_text, second);
+    s->is_reprinted = !st && !strcmp(first, second);
+    free(first);
+    free(second);
+    return st;
+}
+
 static clp_status build_and_run(setting *s, clp_context *ctx, run *r, clp_order order)
 {
     clp_kernel *built = NULL;
     clp_status st = clp_kernel_from_text(ctx, s->text, NULL, NULL, &built);
+    if (!st && s->reads_back && ctx == s->ctx)
+        st = read_back(s, ctx, &built);
     if (!st)
         st = clp_run(built, r->arrays, r->n, &(clp_run_opts){ .order = order, .seed = 7 });
     if (st)
@@ -135,7 +167,10 @@ static outcome try_kernel(setting *s, const made *k)
         result = REFERENCE_FAILS;
     else {
         const clp_status st = build_and_run(s, s->ctx, got, s->order);
-        result = st == CLP_ERR_UNSUPPORTED ? UNSUPPORTED : st ? REFUSED : compare(s, k, got, want) ? PASSED : DIFFERS;
+        if (!st && s->reads_back && !s->is_reprinted)
+            snprintf(s->why, sizeof s->why, "the printed kernel prints another text than it was read from");
+        result = !st && s->reads_back && !s->is_reprinted ? DIFFERS :
+                 st == CLP_ERR_UNSUPPORTED ? UNSUPPORTED : st ? REFUSED : compare(s, k, got, want) ? PASSED : DIFFERS;
     }
     clear(want);
     clear(got);
@@ -220,13 +255,14 @@ int main(int argc, char **argv)
     setting s = { 0 };
     int64_t seed, count;
     if (argc < 5 || !is_number(argv[1], &seed) || !is_number(argv[2], &count))
-        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse [--print] [--keep]");
+        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--print] [--keep]");
     for (int i = 5; i < argc; i++) {
         s.prints = s.prints || !strcmp(argv[i], "--print");
         s.keeps = s.keeps || !strcmp(argv[i], "--keep");
     }
     clp_context_opts opts = { .device = argv[3] };
     s.schedule = argv[4];
+    s.reads_back = !strcmp(argv[4], "printed");
     for (int i = 0; i < 3; i++)
         if (!strcmp(argv[4], schedules[i]))
             opts.schedule = (clp_schedule)i;

@@ -538,8 +538,10 @@ static void movement(gen *g)
 void make_value(gen *g)
 {
     typedef void (*maker)(gen * g);
-    static const maker makers[] = { unary,    binary,    binary,    ternary,  conversion, reduction, reduction, scan,
-                                    order,    dot,       movement,  movement, movement,   approximate_function,
-                                    approximate_arithmetic, load_value, load_value, value_subscript, value_subscript };
+    static const maker makers[] = {
+        unary, unary, unary, binary, binary, binary, binary, binary, ternary, ternary, conversion, conversion,
+        reduction, reduction, scan, order, dot, movement, movement, movement, approximate_function,
+        approximate_arithmetic, load_value, load_value, load_value, value_subscript, value_subscript,
+    };
     makers[below(g, (int)(sizeof makers / sizeof *makers))](g);
 }
