@@ -98,9 +98,9 @@ expect 2 "expected NAME" -- emit two.plk:double --batch
 # The dtypes that docs/kernels.md promises.
 products="matmul matmul_nt matmul_tn"
 others="softmax logsumexp layer_norm rms_norm map copy add axpy transpose row_sum row_max gather_rows scatter_rows"
-for T in f16 bf16 f32; do for k in $products attention $others; do expect 0 "kernel $k" -- emit $k -p T=$T; done; done
-for k in $others; do expect 0 "kernel $k" -- emit $k -p T=f64; done
-for T in f8e4m3 f8e5m2; do for k in $products attention; do expect 0 "kernel $k" -- emit $k -p T=$T; done; done
+for T in f16 bf16 f32; do for k in $products attention $others; do expect 0 "kernel $k" -- emit $k $on -p T=$T; done; done
+for k in $others; do expect 0 "kernel $k" -- emit $k $on -p T=f64; done
+for T in f8e4m3 f8e5m2; do for k in $products attention; do expect 0 "kernel $k" -- emit $k $on -p T=$T; done; done
 
 # Nothing is left beside a file that could not be written.
 expect 1 "o.npy" -- run two.plk:double $on -i x=iota:6 -o o=nowhere/o.npy
