@@ -25,6 +25,7 @@ typedef struct asked {
     const char *file;
     int line;
     char *kernel, *params;        /* text, or the name of a standard kernel behind '='; params NULL: none */
+    char *batches;                /* "x, o", each closed by ';', one batch axis each; NULL: none */
     char *printed;                /* the lines that the run prints, each with its newline; NULL: not looked at */
     written starts[MAX_ARRAYS], wants[MAX_ARRAYS];
     int n_starts, n_wants;

@@ -159,16 +159,14 @@ static bool read_dim(reader *r, const char *p)
     return true;
 }
 
-static void read_printed(reader *r, const char *p)
+static void append(char **text, const char *more, char end)
 {
-    asked *a = &r->now;
-    const size_t had = a->printed ? strlen(a->printed) : 0;
-    char *all = realloc(a->printed, had + strlen(p) + 2);
+    const size_t had = *text ? strlen(*text) : 0;
+    char *all = realloc(*text, had + strlen(more) + 2);
     if (!all)
         abort();
-    snprintf(all + had, strlen(p) + 2, "%s\n", p);
-    a->printed = all;
-    r->is_asked = true;
+    snprintf(all + had, strlen(more) + 2, "%s%c", more, end);
+    *text = all;
 }
 
 static void name_case(reader *r, const char *p)
@@ -184,6 +182,7 @@ static bool read_case(reader *r, const char *p)
     if (!finish_run(r))
         return false;
     forget(&r->now.params);
+    forget(&r->now.batches);
     r->kernel[0] = '\0';
     r->is_case = true;
     r->has_kernel = false;
@@ -230,7 +229,12 @@ static bool read_line(reader *r, const char *p)
         if (!finish_run(r))
             return false;
         forget(&r->now.params);
+        forget(&r->now.batches);
         r->now.params = copy(rest);
+        return true;
+    }
+    if ((rest = after(p, "batch"))) {
+        append(&r->now.batches, rest, ';');
         return true;
     }
     if ((rest = after(p, "standard"))) {
@@ -250,7 +254,8 @@ static bool read_line(reader *r, const char *p)
         return true;
     }
     if ((rest = after(p, "prints"))) {
-        read_printed(r, rest);
+        append(&r->now.printed, rest, '\n');
+        r->is_asked = true;
         return true;
     }
     if ((rest = after(p, "error")))
@@ -300,6 +305,7 @@ bool cases_read(const char *path, asked_fn fn, void *user)
     ok = ok && finish_run(r);
     forget_run(r);
     forget(&r->now.params);
+    forget(&r->now.batches);
     if (f)
         fclose(f);
     free(r->kernel);

@@ -28,7 +28,7 @@ typedef struct setting {
     int n_only;
     int n_passed, n_failed, n_skipped;
     clp_kernel *kernel; /* the last one built, and from what */
-    char *kernel_text, *kernel_params;
+    char *kernel_text, *kernel_params, *kernel_batches;
     char *printed;
 } setting;
 
@@ -438,18 +438,44 @@ static bool is_same(const char *a, const char *b)
     return a && b ? !strcmp(a, b) : a == b;
 }
 
-static clp_status build(setting *s, const asked *a)
+static void forget_kernel(setting *s)
 {
-    if (s->kernel && is_same(s->kernel_text, a->kernel) && is_same(s->kernel_params, a->params))
-        return CLP_OK;
     clp_kernel_free(s->kernel);
+    s->kernel = NULL;
     free(s->kernel_text);
     free(s->kernel_params);
+    free(s->kernel_batches);
+    s->kernel_text = s->kernel_params = s->kernel_batches = NULL;
+}
+
+static clp_status batch(setting *s)
+{
+    char *all = strdup(s->kernel_batches), *rest = all;
+    clp_status st = CLP_OK;
+    if (!all)
+        abort();
+    for (char *names; !st && (names = strtok_r(rest, ";", &rest));) {
+        clp_kernel *inner = s->kernel;
+        st = clp_kernel_batch(inner, names, &s->kernel);
+        clp_kernel_free(inner);
+    }
+    free(all);
+    return st;
+}
+
+static clp_status build(setting *s, const asked *a)
+{
+    if (s->kernel && is_same(s->kernel_text, a->kernel) && is_same(s->kernel_params, a->params) &&
+        is_same(s->kernel_batches, a->batches))
+        return CLP_OK;
+    forget_kernel(s);
     s->kernel_text = strdup(a->kernel);
     s->kernel_params = a->params ? strdup(a->params) : NULL;
-    if (a->kernel[0] == '=')
-        return clp_kernel_standard(s->ctx, a->kernel + 1, a->params, &s->kernel);
-    return clp_kernel_from_text(s->ctx, a->kernel, NULL, a->params, &s->kernel);
+    s->kernel_batches = a->batches ? strdup(a->batches) : NULL;
+    const clp_status st = a->kernel[0] == '='
+                              ? clp_kernel_standard(s->ctx, a->kernel + 1, a->params, &s->kernel)
+                              : clp_kernel_from_text(s->ctx, a->kernel, NULL, a->params, &s->kernel);
+    return st || !a->batches ? st : batch(s);
 }
 
 static result run_trial(trial *t)
@@ -586,9 +612,7 @@ int main(int argc, char **argv)
     const bool ok = run_folder(&s, argv[1]);
     printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(s.ctx), argv[3], argv[4], s.n_passed,
            s.n_failed, s.n_skipped);
-    clp_kernel_free(s.kernel);
-    free(s.kernel_text);
-    free(s.kernel_params);
+    forget_kernel(&s);
     free(s.printed);
     clp_context_free(s.ctx);
     return !ok || s.n_failed || s.n_passed == 0 ? FAILED : DONE;
