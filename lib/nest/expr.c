@@ -18,6 +18,14 @@ int clpi_node_add(clpi_lower *l, clpi_nest *n, clpi_node node)
     return (int)n->nodes.n - 1;
 }
 
+int clpi_node_cast(clpi_lower *l, clpi_nest *n, int node, clp_dtype to)
+{
+    clp_dtype from = n->nodes.items[node].dtype;
+    if (from == to)
+        return node;
+    return clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CAST, .dtype = to, .from = from, .args = { node }, .n_args = 1 });
+}
+
 int clpi_access_add(clpi_lower *l, clpi_nest *n, clpi_access access)
 {
     if (!CLPI_PUSH(l->p->arena, &n->accesses, access)) {
@@ -53,21 +61,16 @@ static clp_dtype index_dtype(clp_dtype d)
 /* The node as i32 or i64, the two dtypes that coordinates are computed in. */
 static int index_node(clpi_lower *l, clpi_nest *n, int node)
 {
-    clp_dtype from = n->nodes.items[node].dtype, to = index_dtype(from);
-    if (from == to)
-        return node;
-    return clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CAST, .dtype = to, .from = from, .args = { node }, .n_args = 1 });
+    return clpi_node_cast(l, n, node, index_dtype(n->nodes.items[node].dtype));
 }
 
 static int index_op(clpi_lower *l, clpi_nest *n, clpi_op_kind op, int x, int y)
 {
     clp_dtype dx = n->nodes.items[x].dtype, dy = n->nodes.items[y].dtype;
     clp_dtype d = dx == CLP_I64 || dy == CLP_I64 ? CLP_I64 : CLP_I32;
-    int args[2] = { x, y };
-    for (int i = 0; i < 2; i++)
-        if (n->nodes.items[args[i]].dtype != d)
-            args[i] = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CAST, .dtype = d, .from = CLP_I32, .args = { args[i] }, .n_args = 1 });
-    return clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_EW, .op = op, .dtype = d, .from = d, .args = { args[0], args[1] }, .n_args = 2 });
+    x = clpi_node_cast(l, n, x, d);
+    y = clpi_node_cast(l, n, y, d);
+    return clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_EW, .op = op, .dtype = d, .from = d, .args = { x, y }, .n_args = 2 });
 }
 
 /* ix * mul + add */

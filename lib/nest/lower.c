@@ -22,9 +22,9 @@ static clpi_step *add_step(clpi_lower *l, clpi_steps *steps, clpi_step_kind kind
     return s;
 }
 
-static int add_tile(clpi_lower *l, const clpi_type *type, uint32_t value)
+static int add_tile(clpi_lower *l, const clpi_type *type)
 {
-    clpi_tile t = { .dtype = type->dtype, .rank = type->rank, .operand = -1, .value = value };
+    clpi_tile t = { .dtype = type->dtype, .rank = type->rank, .operand = -1 };
     memcpy(t.shape, type->shape, sizeof t.shape);
     if (!CLPI_PUSH(l->p->arena, &l->p->tiles, t)) {
         l->failed = true;
@@ -53,6 +53,18 @@ static void identity(clpi_ix *ix, int rank)
         ix[d] = (clpi_ix){ .dim = d, .mul = 1, .node = -1 };
 }
 
+/* A step with a nest over shape, and in ix the coordinates of a point of it. */
+static clpi_nest *add_nest(clpi_lower *l, clpi_steps *steps, uint32_t op, const int64_t *shape, int rank, clpi_ix *ix)
+{
+    clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, op);
+    clpi_nest *n = new_nest(l, shape, rank);
+    if (!s || !n)
+        return NULL;
+    s->nest = n;
+    identity(ix, rank);
+    return n;
+}
+
 static void add_out(clpi_lower *l, clpi_nest *n, clpi_out out)
 {
     if (!CLPI_PUSH(l->p->arena, &n->outs, out))
@@ -69,12 +81,9 @@ static void emit_copy(clpi_lower *l, clpi_steps *steps, int tile, clp_val v, uin
 {
     const clpi_type *t = clpi_type_of(l->p->ir, v);
     clpi_ix ix[CLP_MAX_RANK];
-    clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, op);
-    clpi_nest *n = new_nest(l, t->shape, t->rank);
-    if (!s || !n)
+    clpi_nest *n = add_nest(l, steps, op, t->shape, t->rank, ix);
+    if (!n)
         return;
-    s->nest = n;
-    identity(ix, t->rank);
     int value = clpi_node_of(l, n, v, ix);
     store_out(l, n, clpi_access_tile(l, n, tile, ix), value);
 }
@@ -84,7 +93,7 @@ static int own_tile(clpi_lower *l, clpi_steps *steps, clp_val v, uint32_t op)
 {
     if (l->tile_of[v.id] >= 0)
         return l->tile_of[v.id];
-    int tile = add_tile(l, clpi_type_of(l->p->ir, v), v.id);
+    int tile = add_tile(l, clpi_type_of(l->p->ir, v));
     emit_copy(l, steps, tile, v, op);
     return tile;
 }
@@ -93,7 +102,7 @@ static int own_tile(clpi_lower *l, clpi_steps *steps, clp_val v, uint32_t op)
 
 static void lower_value(clpi_lower *l, clpi_steps *steps, uint32_t v)
 {
-    int tile = add_tile(l, clpi_type_of(l->p->ir, (clp_val){ v }), v);
+    int tile = add_tile(l, clpi_type_of(l->p->ir, (clp_val){ v }));
     emit_copy(l, steps, tile, (clp_val){ v }, v);
     l->tile_of[v] = tile;
 }
@@ -105,26 +114,15 @@ static clp_dtype sum_dtype(clpi_op_kind kind, clp_dtype result)
     return sums && clpi_rep(result) == CLP_F32 ? CLP_F32 : result;
 }
 
-static int cast_node(clpi_lower *l, clpi_nest *n, int value, clp_dtype to)
-{
-    clp_dtype from = n->nodes.items[value].dtype;
-    if (from == to)
-        return value;
-    return clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CAST, .dtype = to, .from = from, .args = { value }, .n_args = 1 });
-}
-
 static void lower_reduce(clpi_lower *l, clpi_steps *steps, uint32_t v)
 {
     const clpi_ir *ir = l->p->ir;
     const clpi_op *op = &ir->ops.items[v];
     const clpi_type *from = clpi_type_of(ir, clpi_args(ir, op)[0]), *to = clpi_type_of(ir, (clp_val){ v });
     clpi_ix ix[CLP_MAX_RANK], out[CLP_MAX_RANK];
-    clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, v);
-    clpi_nest *n = new_nest(l, from->shape, from->rank);
-    if (!s || !n)
+    clpi_nest *n = add_nest(l, steps, v, from->shape, from->rank, ix);
+    if (!n)
         return;
-    s->nest = n;
-    identity(ix, from->rank);
     int r = 0;
     for (int d = 0; d < from->rank; d++)
         if (!(op->attr >> d & 1))
@@ -132,8 +130,8 @@ static void lower_reduce(clpi_lower *l, clpi_steps *steps, uint32_t v)
     int value = clpi_node_of(l, n, clpi_args(ir, op)[0], ix);
     clp_dtype acc = sum_dtype(op->kind, to->dtype);
     if (op->kind != CLP_OP_argmax && op->kind != CLP_OP_argmin)
-        value = cast_node(l, n, value, acc);
-    int tile = add_tile(l, to, v);
+        value = clpi_node_cast(l, n, value, acc);
+    int tile = add_tile(l, to);
     add_out(l, n, (clpi_out){ .kind = CLPI_OUT_REDUCE, .op = op->kind, .access = clpi_access_tile(l, n, tile, out), .value = value,
                               .value2 = -1, .reduced = (uint32_t)op->attr, .dtype = acc, .old = -1 });
     l->tile_of[v] = tile;
@@ -145,15 +143,12 @@ static void lower_scan(clpi_lower *l, clpi_steps *steps, uint32_t v)
     const clpi_op *op = &ir->ops.items[v];
     const clpi_type *t = clpi_type_of(ir, (clp_val){ v });
     clpi_ix ix[CLP_MAX_RANK];
-    clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, v);
-    clpi_nest *n = new_nest(l, t->shape, t->rank);
-    if (!s || !n)
+    clpi_nest *n = add_nest(l, steps, v, t->shape, t->rank, ix);
+    if (!n)
         return;
-    s->nest = n;
-    identity(ix, t->rank);
     clp_dtype acc = sum_dtype(op->kind, t->dtype);
-    int value = cast_node(l, n, clpi_node_of(l, n, clpi_args(ir, op)[0], ix), acc);
-    int tile = add_tile(l, t, v);
+    int value = clpi_node_cast(l, n, clpi_node_of(l, n, clpi_args(ir, op)[0], ix), acc);
+    int tile = add_tile(l, t);
     add_out(l, n, (clpi_out){ .kind = CLPI_OUT_SCAN, .op = op->kind, .access = clpi_access_tile(l, n, tile, ix), .value = value,
                               .value2 = -1, .reduced = 1u << (op->attr / 2), .is_reverse = op->attr & 1, .dtype = acc, .old = -1 });
     l->tile_of[v] = tile;
@@ -164,7 +159,7 @@ static void lower_sort(clpi_lower *l, clpi_steps *steps, uint32_t v)
     const clpi_ir *ir = l->p->ir;
     const clpi_op *op = &ir->ops.items[v];
     const clpi_type *t = clpi_type_of(ir, (clp_val){ v });
-    int tile = add_tile(l, t, v), tile2 = add_tile(l, t, v);
+    int tile = add_tile(l, t), tile2 = add_tile(l, t);
     emit_copy(l, steps, tile, clpi_args(ir, op)[0], v);
     clpi_step *s = add_step(l, steps, CLPI_STEP_SORT, v);
     if (!s)
@@ -179,17 +174,14 @@ static void lower_concat(clpi_lower *l, clpi_steps *steps, uint32_t v)
 {
     const clpi_ir *ir = l->p->ir;
     const clpi_op *op = &ir->ops.items[v];
-    int tile = add_tile(l, clpi_type_of(ir, (clp_val){ v }), v), axis = (int)op->attr;
+    int tile = add_tile(l, clpi_type_of(ir, (clp_val){ v })), axis = (int)op->attr;
     int64_t at = 0;
     for (uint32_t i = 0; i < op->n_args; i++) {
         const clpi_type *part = clpi_type_of(ir, clpi_args(ir, op)[i]);
         clpi_ix ix[CLP_MAX_RANK];
-        clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, v);
-        clpi_nest *n = new_nest(l, part->shape, part->rank);
-        if (!s || !n)
+        clpi_nest *n = add_nest(l, steps, v, part->shape, part->rank, ix);
+        if (!n)
             return;
-        s->nest = n;
-        identity(ix, part->rank);
         int value = clpi_node_of(l, n, clpi_args(ir, op)[i], ix);
         ix[axis].add = at;
         store_out(l, n, clpi_access_tile(l, n, tile, ix), value);
@@ -230,7 +222,7 @@ static void lower_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, bo
     d->b = dot_side(l, y, &d->b_value);
     if (d->a && d->b)
         d->a->n_outer = d->b->n_outer = d->n_batch;
-    d->dest = dest >= 0 ? dest : add_tile(l, t, v);
+    d->dest = dest >= 0 ? dest : add_tile(l, t);
     d->accumulates = accumulates;
     if (dest < 0)
         l->tile_of[v] = d->dest;
@@ -268,12 +260,9 @@ static void lower_store(clpi_lower *l, clpi_steps *steps, uint32_t v)
         int64_t shape[CLP_MAX_RANK];
         int rank = clpi_place_rank(ir, op, shape);
         clpi_ix ix[CLP_MAX_RANK];
-        clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, v);
-        clpi_nest *n = new_nest(l, shape, rank);
-        if (!s || !n)
+        clpi_nest *n = add_nest(l, steps, v, shape, rank, ix);
+        if (!n)
             return;
-        s->nest = n;
-        identity(ix, rank);
         int node = clpi_node_of(l, n, value, ix);
         int access = clpi_access_place(l, n, op, ix);
         for (int d = 0; d < n->accesses.items[access].rank; d++)
@@ -291,18 +280,15 @@ static void lower_atomic(clpi_lower *l, clpi_steps *steps, uint32_t v)
     int64_t shape[CLP_MAX_RANK];
     int rank = clpi_place_rank(ir, op, shape);
     clpi_ix ix[CLP_MAX_RANK];
-    clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, v);
-    clpi_nest *n = new_nest(l, shape, rank);
-    if (!s || !n)
+    clpi_nest *n = add_nest(l, steps, v, shape, rank, ix);
+    if (!n)
         return;
-    s->nest = n;
-    identity(ix, rank);
     clpi_out out = { .kind = CLPI_OUT_ATOMIC, .op = op->kind, .value = clpi_node_of(l, n, clpi_op_value(ir, op, 0), ix), .value2 = -1,
                      .dtype = clpi_type_of(ir, (clp_val){ v })->dtype };
     if (op->kind == CLP_OP_atomic_cas)
         out.value2 = clpi_node_of(l, n, clpi_op_value(ir, op, 1), ix);
     out.access = clpi_access_place(l, n, op, ix);
-    l->tile_of[v] = add_tile(l, clpi_type_of(ir, (clp_val){ v }), v);
+    l->tile_of[v] = add_tile(l, clpi_type_of(ir, (clp_val){ v }));
     out.old = clpi_access_tile(l, n, l->tile_of[v], ix);
     add_out(l, n, out);
 }
@@ -338,7 +324,7 @@ static int *carried_tiles(clpi_lower *l, uint32_t op, uint32_t first_init, uint3
     *out_n = tiles ? n : 0;
     l->failed = l->failed || !tiles;
     for (uint32_t i = 0; i < *out_n; i++)
-        tiles[i] = add_tile(l, clpi_type_of(ir, clpi_args(ir, o)[first_init + i]), op);
+        tiles[i] = add_tile(l, clpi_type_of(ir, clpi_args(ir, o)[first_init + i]));
     return tiles;
 }
 
@@ -387,18 +373,15 @@ static void assign_carried(clpi_lower *l, clpi_steps *steps, const int *tiles, c
     steps->n = first;
     int *fresh = CLPI_NEW_N(l->p->arena, int, n);
     for (uint32_t i = 0; fresh && i < n; i++) {
-        fresh[i] = add_tile(l, clpi_type_of(l->p->ir, values[i]), op);
+        fresh[i] = add_tile(l, clpi_type_of(l->p->ir, values[i]));
         emit_copy(l, steps, fresh[i], values[i], op);
     }
     for (uint32_t i = 0; fresh && i < n; i++) {
         const clpi_type *t = clpi_type_of(l->p->ir, values[i]);
         clpi_ix ix[CLP_MAX_RANK];
-        clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, op);
-        clpi_nest *nest = new_nest(l, t->shape, t->rank);
-        if (!s || !nest)
+        clpi_nest *nest = add_nest(l, steps, op, t->shape, t->rank, ix);
+        if (!nest)
             return;
-        s->nest = nest;
-        identity(ix, t->rank);
         int node = clpi_node_add(l, nest, (clpi_node){ .kind = CLPI_NODE_LOAD, .dtype = t->dtype, .access = clpi_access_tile(l, nest, fresh[i], ix) });
         store_out(l, nest, clpi_access_tile(l, nest, tiles[i], ix), node);
     }
@@ -423,7 +406,7 @@ static void lower_for(clpi_lower *l, clpi_steps *steps, uint32_t v)
     s->lo = lo;
     s->hi = hi;
     s->by = (int64_t)op->attr;
-    s->index = add_tile(l, &(clpi_type){ .dtype = CLP_I32 }, v + 1);
+    s->index = add_tile(l, &(clpi_type){ .dtype = CLP_I32 });
     for (uint32_t a = v + 1; a < op->end && ir->ops.items[a].kind == CLP_OP_arg; a++)
         if (ir->ops.items[a].attr == 0)
             l->tile_of[a] = s->index;
@@ -514,7 +497,7 @@ static void add_scratch(clpi_lower *l)
         clpi_type t = { .dtype = clpi_loaded(x->dtype), .rank = x->ref_rank };
         for (int d = 0; d < x->ref_rank; d++)
             t.shape[d] = x->ref_size[d];
-        int tile = add_tile(l, &t, 0);
+        int tile = add_tile(l, &t);
         if (l->failed)
             return;
         l->p->scratch_tile[i] = tile;

@@ -20,7 +20,6 @@ typedef struct clpi_tile {
     int       rank;
     int64_t   shape[CLP_MAX_RANK];
     int       operand;            /* scratch: its number; else -1 */
-    uint32_t  value;              /* op that it holds the value of; 0: scratch */
     bool      is_row;             /* all its uses are in one shared loop, one row at a time: dimension 0 is not stored */
     bool      is_reshaped;        /* some access sees it in another shape: rows must lie without gaps */
     int       first, last;        /* lifetime: numbers of the steps (clpi_step.number) around its uses; scratch: everything */
@@ -178,6 +177,7 @@ typedef struct clpi_lower {
 typedef struct clpi_seen { uint32_t value; int node; clpi_ix ix[CLP_MAX_RANK]; } clpi_seen;
 int  clpi_node_of(clpi_lower *l, clpi_nest *n, clp_val v, const clpi_ix *ix);
 int  clpi_node_add(clpi_lower *l, clpi_nest *n, clpi_node node);
+int  clpi_node_cast(clpi_lower *l, clpi_nest *n, int node, clp_dtype to);                     /* node itself if it is of `to` */
 int  clpi_access_add(clpi_lower *l, clpi_nest *n, clpi_access access);
 int  clpi_access_tile(clpi_lower *l, clpi_nest *n, int tile, const clpi_ix *ix);
 int  clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix);    /* of a load, store or atomic */
