@@ -49,6 +49,14 @@ void clpi_close(clpi_emit *e)
     clpi_line(e, "}");
 }
 
+const char *clpi_take_text(clpi_emit *e, clpi_str *s)
+{
+    const char *text = s->failed ? "" : clpi_arena_strndup(e->arena, s->text, s->n);
+    e->out->failed = e->out->failed || s->failed;
+    clpi_str_done(s);
+    return text ? text : "";     /* out of memory: remembered by the arena, or by the text */
+}
+
 const char *clpi_text(clpi_emit *e, const char *format, ...)
 {
     clpi_str s;
@@ -57,9 +65,7 @@ const char *clpi_text(clpi_emit *e, const char *format, ...)
     va_start(args, format);
     clpi_str_add_v(&s, format, args);
     va_end(args);
-    const char *text = clpi_arena_strndup(e->arena, s.text, s.n);
-    clpi_str_done(&s);
-    return text ? text : "";     /* out of memory: the arena remembers */
+    return clpi_take_text(e, &s);
 }
 
 void clpi_barrier(clpi_emit *e)

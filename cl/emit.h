@@ -50,6 +50,7 @@ void clpi_line(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* 
 void clpi_open(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* the line ends in {; what follows is indented */
 void clpi_close(clpi_emit *e);
 const char *clpi_text(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);
+const char *clpi_take_text(clpi_emit *e, clpi_str *s);                       /* what s holds, in the arena; s is done */
 void clpi_barrier(clpi_emit *e);
 /* simt: what stands between is done for each `item` below n, dealt out among the work-items. All of them go round the loop
  * equally often: PoCL 3.1 loses statements around barriers when they do not. */

@@ -148,9 +148,7 @@ static const char *element_text(clpi_emit *e, const clpi_access *a)
         clpi_str_puts(&s, clpi_place_text(e, a));
     else
         clpi_prelude_held(&e->prelude, &s, dtype, 1, 0, clpi_place_text(e, a));
-    const char *text = clpi_text(e, "%s", s.text);
-    clpi_str_done(&s);
-    return text;
+    return clpi_take_text(e, &s);
 }
 
 const char *clpi_pad_text(clpi_emit *e, const clpi_access *a)
@@ -163,9 +161,7 @@ const char *clpi_pad_text(clpi_emit *e, const clpi_access *a)
         clpi_cl_literal(&s, dtype, x->pad_bits);
     else
         clpi_cl_poison(&s, dtype);
-    const char *text = clpi_text(e, "%s", s.text);
-    clpi_str_done(&s);
-    return text;
+    return clpi_take_text(e, &s);
 }
 
 /* One element, wherever it is: mask and range looked at first. */
@@ -223,8 +219,7 @@ static const char *held_vector(clpi_emit *e, const clpi_access *a, clpi_value *v
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_held(&e->prelude, &s, dtype, e->width, v->mask_bits, text);
-    text = clpi_text(e, "%s", s.text);
-    clpi_str_done(&s);
+    text = clpi_take_text(e, &s);
     return text;
 }
 

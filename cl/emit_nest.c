@@ -46,13 +46,6 @@ static const char *accumulator_type(const clpi_emit *e, const clpi_out *out, int
     return d == CLP_BOOL && width > 1 ? clpi_cl_mask_type(32, width) : clpi_cl_type(d, width);
 }
 
-static const char *text_of(clpi_emit *e, clpi_str *s)
-{
-    const char *text = clpi_text(e, "%s", s->text);
-    clpi_str_done(s);
-    return text;
-}
-
 static const char *identity_text(clpi_emit *e, const clpi_out *out, int width)
 {
     clpi_str s, v;
@@ -60,14 +53,14 @@ static const char *identity_text(clpi_emit *e, const clpi_out *out, int width)
     clp_dtype d = accumulator(e, out);
     clpi_cl_identity(&s, is_arg(out->op) ? (out->op == CLP_OP_argmax ? CLP_OP_max : CLP_OP_min) : combining(out->op), d);
     if (width == 1)
-        return text_of(e, &s);
+        return clpi_take_text(e, &s);
     clpi_str_init(&v, e->arena->env);
     if (d == CLP_BOOL)
         clpi_prelude_mask(&e->prelude, &v, 32, 0, width, s.text);
     else
         clpi_prelude_splat(&e->prelude, &v, d, width, s.text);
     clpi_str_done(&s);
-    return text_of(e, &v);
+    return clpi_take_text(e, &v);
 }
 
 static const char *combine_text(clpi_emit *e, const clpi_out *out, int width, const char *a, const char *b)
@@ -75,7 +68,7 @@ static const char *combine_text(clpi_emit *e, const clpi_out *out, int width, co
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_combine(&e->prelude, &s, combining(out->op), out->dtype, width, a, b);
-    return text_of(e, &s);
+    return clpi_take_text(e, &s);
 }
 
 static const char *cast_text(clpi_emit *e, clp_dtype to, clp_dtype from, int width, const char *text)
@@ -85,7 +78,7 @@ static const char *cast_text(clpi_emit *e, clp_dtype to, clp_dtype from, int wid
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_cast(&e->prelude, &s, to, from, width, 32, text);
-    return text_of(e, &s);
+    return clpi_take_text(e, &s);
 }
 
 /* The linear position along the reduced dimensions: what argmax gives. */
@@ -131,7 +124,7 @@ static void emit_arg_update(clpi_emit *e, const clpi_out *out, uint32_t o)
     clpi_str_init(&s, e->arena->env);
     const char *value = clpi_value_text(e, out->value, 1, 0), *at = position_text(e, out);
     clpi_prelude_prefers(&e->prelude, &s, out->op, accumulator(e, out), 1, clpi_text(e, "r%u", o), clpi_text(e, "p%u", o), value, at);
-    clpi_open(e, "if (%s)", text_of(e, &s));
+    clpi_open(e, "if (%s)", clpi_take_text(e, &s));
     clpi_line(e, "r%u = %s;", o, value);
     clpi_line(e, "p%u = %s;", o, at);
     clpi_close(e);
@@ -152,7 +145,7 @@ static void emit_reduce_update(clpi_emit *e, const clpi_out *out, uint32_t o)
         clpi_str s;
         clpi_str_init(&s, e->arena->env);
         clpi_prelude_reduce(&e->prelude, &s, combining(out->op), out->dtype, e->width, value);
-        value = text_of(e, &s);
+        value = clpi_take_text(e, &s);
     }
     clpi_line(e, "q%u = %s;", o, combine_text(e, out, 1, clpi_text(e, "q%u", o), value));
 }
@@ -177,7 +170,7 @@ static void emit_atomic(clpi_emit *e, const clpi_out *out)
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_atomic(&e->prelude, &s, out->op, out->dtype, space, clpi_text(e, "&%s", clpi_place_text(e, a)), values);
-    const char *call = text_of(e, &s);
+    const char *call = clpi_take_text(e, &s);
     if (out->old >= 0) {
         if (inside)               /* lost ones give the pad, masked ones 0 */
             call = clpi_text(e, "%s ? %s : %s", inside, call, clpi_pad_text(e, a));
@@ -235,7 +228,7 @@ static void store_reductions(clpi_emit *e)
             clpi_str s;
             clpi_str_init(&s, e->arena->env);
             clpi_prelude_reduce(&e->prelude, &s, combining(out->op), out->dtype, e->map->width, r);
-            clpi_line(e, "q%u = %s;", o, combine_text(e, out, 1, clpi_text(e, "q%u", o), text_of(e, &s)));
+            clpi_line(e, "q%u = %s;", o, combine_text(e, out, 1, clpi_text(e, "q%u", o), clpi_take_text(e, &s)));
             r = clpi_text(e, "q%u", o);
         }
         if (!is_arg(out->op))
@@ -358,7 +351,7 @@ static void emit_joint_result(clpi_emit *e, const clpi_out *out, uint32_t o)
         clpi_str s;
         clpi_str_init(&s, e->arena->env);
         clpi_prelude_prefers(&e->prelude, &s, out->op, accumulator(e, out), 1, clpi_text(e, "r%u", o), clpi_text(e, "p%u", o), "part[other]", "where[other]");
-        clpi_open(e, "if (%s)", text_of(e, &s));
+        clpi_open(e, "if (%s)", clpi_take_text(e, &s));
         clpi_line(e, "r%u = part[other];", o);
         clpi_line(e, "p%u = where[other];", o);
         clpi_close(e);

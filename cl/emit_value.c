@@ -108,9 +108,7 @@ const char *clpi_value_text(clpi_emit *e, int node, int width, int mask_bits)
         clpi_prelude_mask(&e->prelude, &s, mask_bits, v->width == 1 ? 0 : v->mask_bits, width, v->text);
     else
         clpi_prelude_splat(&e->prelude, &s, x->dtype, width, v->text);
-    const char *text = clpi_text(e, "%s", s.text);
-    clpi_str_done(&s);
-    return text;
+    return clpi_take_text(e, &s);
 }
 
 void clpi_use_lanes(clpi_emit *e, int node)
@@ -155,9 +153,7 @@ static const char *index_text(clpi_emit *e, const clpi_node *x, int width)
         return at;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_cast(&e->prelude, &s, x->dtype, CLP_I32, width, 0, clpi_text(e, "(%s)", at));
-    const char *text = clpi_text(e, "%s", s.text);
-    clpi_str_done(&s);
-    return text;
+    return clpi_take_text(e, &s);
 }
 
 static const char *leaf_text(clpi_emit *e, const clpi_node *x)
@@ -198,9 +194,7 @@ static const char *operation_text(clpi_emit *e, const clpi_node *x, clpi_value *
     else
         clpi_prelude_bitcast(&e->prelude, &s, x->dtype, x->from, width, args[0]);
     v->mask_bits = bits;
-    const char *text = clpi_text(e, "%s", s.text);
-    clpi_str_done(&s);
-    return text;
+    return clpi_take_text(e, &s);
 }
 
 static const char *node_type(const clpi_node *x, const clpi_value *v)
@@ -218,8 +212,7 @@ static void emit_node(clpi_emit *e, int node)
         clpi_str s;
         clpi_str_init(&s, e->arena->env);
         clpi_cl_literal(&s, x->dtype, x->bits);
-        v->text = clpi_text(e, "%s", s.text);
-        clpi_str_done(&s);
+        v->text = clpi_take_text(e, &s);
         return;
     }
     if (x->kind == CLPI_NODE_LEAF) {
