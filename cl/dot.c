@@ -7,18 +7,18 @@
  * for two vectors of y and the broadcast of x. With 32-byte vectors there are 16: 6 x 2. With 16-byte vectors 4 x 2 (x86) or
  * more; the least is safe. simt: 8 x 8 accumulators for each work-item, 16 loads for 64 multiply-adds.                   */
 static const clpi_dot_unit UNITS[] = {
-    { "fma", CLP_F32, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
-    { "fma", CLP_F32, CLP_SCHEDULE_VECTOR, 32, 6, 2 },
-    { "fma", CLP_F32, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
-    { "fma", CLP_F64, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
-    { "fma", CLP_F64, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
-    { "mad", CLP_I32, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
-    { "mad", CLP_I32, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
-    { "mad", CLP_I64, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
-    { "fma", CLP_F32, CLP_SCHEDULE_SIMT, 0, 8, 8 },
-    { "fma", CLP_F64, CLP_SCHEDULE_SIMT, 0, 4, 4 },
-    { "mad", CLP_I32, CLP_SCHEDULE_SIMT, 0, 8, 8 },
-    { "mad", CLP_I64, CLP_SCHEDULE_SIMT, 0, 4, 4 },
+    { CLP_F32, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
+    { CLP_F32, CLP_SCHEDULE_VECTOR, 32, 6, 2 },
+    { CLP_F32, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
+    { CLP_F64, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
+    { CLP_F64, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
+    { CLP_I32, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
+    { CLP_I32, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
+    { CLP_I64, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
+    { CLP_F32, CLP_SCHEDULE_SIMT, 0, 8, 8 },
+    { CLP_F64, CLP_SCHEDULE_SIMT, 0, 4, 4 },
+    { CLP_I32, CLP_SCHEDULE_SIMT, 0, 8, 8 },
+    { CLP_I64, CLP_SCHEDULE_SIMT, 0, 4, 4 },
 };
 
 static const clpi_dot_unit *find_unit(const clpi_cl_schedule *s, const clpi_dot *d)

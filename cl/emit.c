@@ -161,7 +161,7 @@ typedef void (*realise_fn)(clpi_emit *e, const clpi_stage *stage);
 
 static const struct { realise_fn vector, simt; } realisations[] = {
     [CLPI_STEP_NEST]   = { clpi_emit_nest,  clpi_emit_nest },
-    [CLPI_STEP_DOT]    = { clpi_emit_dot,   clpi_emit_dot_simt },
+    [CLPI_STEP_DOT]    = { clpi_emit_dot_vector, clpi_emit_dot_simt },
     [CLPI_STEP_SORT]   = { clpi_emit_sort,  clpi_emit_sort },
     [CLPI_STEP_SHARED] = { emit_shared,     emit_shared },
     [CLPI_STEP_FOR]    = { emit_for,        emit_for },

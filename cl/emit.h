@@ -83,13 +83,16 @@ bool        clpi_has_low_edge(const clpi_operand *x, int ref_dim);           /* 
 bool        clpi_has_squeezed(const clpi_operand *x);                        /* has x_in */
 const char *clpi_tile_name(clpi_emit *e, int tile);
 const char *clpi_home_space(clpi_home home);                                 /* "__local " */
+const char *clpi_slot_space(const clpi_emit *e, int slot);
 const char *clpi_tile_type(clp_dtype dtype, int width);                      /* in memory: held form, bool a byte */
+/* Of a dot's accumulators and packed operands: integers unsigned, so that they wrap. */
+const char *clpi_packed_type(const clpi_dot *d, int width);
 
 /* ---- Steps ---- */
 void clpi_emit_nest(clpi_emit *e, const clpi_stage *stage);                  /* emit_nest.c */
 void clpi_emit_loops(clpi_emit *e);                                          /* of the nest begun, at_point inside */
 void clpi_emit_coordinates(clpi_emit *e, int from, int to);                  /* order[from .. to) out of `item` */
-void clpi_emit_dot(clpi_emit *e, const clpi_stage *stage);                   /* emit_dot_vector.c */
+void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage);            /* emit_dot_vector.c */
 void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage);              /* emit_dot_simt.c */
 void clpi_emit_sort(clpi_emit *e, const clpi_stage *stage);                  /* emit_sort.c */
 void clpi_emit_print(clpi_emit *e, const clpi_stage *stage);                 /* emit_print.c */

@@ -4,19 +4,6 @@
  * registers; strips of k of both sides are packed into shared arrays by all, then multiplied by all.                      */
 #include "cl/emit.h"
 
-#include <string.h>
-
-static const char *packed_type(const clpi_dot *d)
-{
-    clp_dtype acc = d->acc == CLP_I32 ? CLP_U32 : d->acc == CLP_I64 ? CLP_U64 : d->acc;
-    return clpi_cl_type(acc, 1);
-}
-
-static const char *slot_space(const clpi_emit *e, int slot)
-{
-    return clpi_home_space(e->s->slots.items[slot].home);
-}
-
 /* x by columns: [strip][m]; y by rows: [strip][n]. `item` runs along what lies together in memory. */
 static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
 {
@@ -31,13 +18,13 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
     int64_t n_items = (is_y ? d->n : d->m) * p->strip;
     clpi_open_items(e, n_items);
     clpi_line(e, "const int d%d = %sitem / %lld, d%d = %sitem %% %lld;", row, is_y ? "k0 + " : "", across, column, is_y ? "" : "k0 + ", across);
-    clpi_line(e, "%s value = 0;", packed_type(d));
+    clpi_line(e, "%s value = 0;", clpi_packed_type(d, 1));
     clpi_open(e, "if (d%d < %lld)", is_y ? row : column, (long long)d->k);
     clpi_emit_nodes(e, e->map->n_order - 1);
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_cast(&e->prelude, &s, d->acc, n->nodes.items[node].dtype, 1, 0, clpi_value_text(e, node, 1, 0));
-    clpi_line(e, "value = (%s)(%s);", packed_type(d), s.text);
+    clpi_line(e, "value = (%s)(%s);", clpi_packed_type(d, 1), s.text);
     clpi_str_done(&s);
     clpi_close(e);
     if (is_y)
@@ -51,7 +38,7 @@ static void multiply(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
-    const char *type = packed_type(d), *format = strcmp(p->unit->name, "fma") == 0 ? "sum[i][j] = fma(x[i], y[j], sum[i][j]);" : "sum[i][j] += x[i] * y[j];";
+    const char *type = clpi_packed_type(d, 1);
     clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)p->strip);
     clpi_line(e, "%s x[%d], y[%d];", type, p->rows, p->panel);
     clpi_line(e, "for (int i = 0; i < %d; i++)", p->rows);
@@ -60,7 +47,7 @@ static void multiply(clpi_emit *e, const clpi_stage *stage)
     clpi_line(e, "    y[j] = y_part[k * %lld + min(column + j * %d, %lld)];", (long long)d->n, p->group_columns, (long long)(d->n - 1));
     clpi_line(e, "for (int i = 0; i < %d; i++)", p->rows);
     clpi_line(e, "    for (int j = 0; j < %d; j++)", p->panel);
-    clpi_line(e, "        %s", format);
+    clpi_line(e, clpi_is_float(d->acc) ? "        sum[i][j] = fma(x[i], y[j], sum[i][j]);" : "        sum[i][j] += x[i] * y[j];");
     clpi_close(e);
 }
 
@@ -82,7 +69,7 @@ static void emit_block(clpi_emit *e, const clpi_stage *stage)
     const clpi_tile_place *dest = &e->s->tiles[d->dest];
     const char *place = clpi_text(e, "c[(row + i * %d) * %lld + column + j * %d]", p->group_rows, (long long)dest->stride[d->n_batch], p->group_columns);
     clpi_line(e, "const int row = row0 + lid / %d, column = column0 + lid %% %d;", p->group_columns, p->group_columns);
-    clpi_line(e, "%s sum[%d][%d];", packed_type(d), p->rows, p->panel);
+    clpi_line(e, "%s sum[%d][%d];", clpi_packed_type(d, 1), p->rows, p->panel);
     clpi_line(e, "for (int i = 0; i < %d; i++)", p->rows);
     clpi_line(e, "    for (int j = 0; j < %d; j++)", p->panel);
     clpi_line(e, "        sum[i][j] = 0;");
@@ -103,15 +90,16 @@ void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage)
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     const clpi_tile_place *dest = &e->s->tiles[d->dest];
-    const char *type = packed_type(d), *c = clpi_tile_name(e, d->dest);
+    const char *type = clpi_packed_type(d, 1), *c = clpi_tile_name(e, d->dest);
     for (int b = 0; b < d->n_batch; b++) {
         clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
         c = clpi_text(e, "%s + d%d * %lld", c, b, (long long)dest->stride[b]);
     }
     clpi_open(e, "%s", "");
     clpi_line(e, "%s%s *const c = (%s%s *)(%s);", clpi_home_space(dest->home), type, clpi_home_space(dest->home), type, c);
-    clpi_line(e, "%s%s *const x_part = (%s%s *)a%d;", slot_space(e, p->a_slot), type, slot_space(e, p->a_slot), type, p->a_slot);
-    clpi_line(e, "%s%s *const y_part = (%s%s *)a%d;", slot_space(e, p->b_slot), type, slot_space(e, p->b_slot), type, p->b_slot);
+    const char *x_space = clpi_slot_space(e, p->a_slot), *y_space = clpi_slot_space(e, p->b_slot);
+    clpi_line(e, "%s%s *const x_part = (%s%s *)a%d;", x_space, type, x_space, type, p->a_slot);
+    clpi_line(e, "%s%s *const y_part = (%s%s *)a%d;", y_space, type, y_space, type, p->b_slot);
     clpi_open(e, "for (int row0 = 0; row0 < %lld; row0 += %d)", (long long)d->m, p->rows * p->group_rows);
     clpi_open(e, "for (int column0 = 0; column0 < %lld; column0 += %d)", (long long)d->n, p->panel * p->group_columns);
     emit_block(e, stage);

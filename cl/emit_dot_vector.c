@@ -9,8 +9,6 @@
  * After Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008; blocks are the kernel's own.     */
 #include "cl/emit.h"
 
-#include <string.h>
-
 /* ---- Packing ---- */
 
 typedef struct {
@@ -19,16 +17,9 @@ typedef struct {
     bool                 is_y;
 } packing;
 
-/* Accumulators and packed operands: unsigned for integers, so that they wrap. */
-static const char *packed_type(const clpi_dot *d, int width)
-{
-    clp_dtype acc = d->acc == CLP_I32 ? CLP_U32 : d->acc == CLP_I64 ? CLP_U64 : d->acc;
-    return clpi_cl_type(acc, width);
-}
-
 static const char *slot_pointer(clpi_emit *e, const clpi_dot *d, int slot)
 {
-    return clpi_text(e, "((%s%s *)a%d)", clpi_home_space(e->s->slots.items[slot].home), packed_type(d, 1), slot);
+    return clpi_text(e, "((%s%s *)a%d)", clpi_slot_space(e, slot), clpi_packed_type(d, 1), slot);
 }
 
 static const char *packed_offset(clpi_emit *e, const packing *p)
@@ -46,23 +37,21 @@ static void store_packed(clpi_emit *e)
 {
     const packing *p = e->user;
     const clpi_dot *d = p->dot;
-    int node = p->is_y ? d->b_value : d->a_value, width = e->width;
+    int node = p->is_y ? d->b_value : d->a_value, slot = p->is_y ? p->plan->b_slot : p->plan->a_slot, width = e->width;
     clp_dtype from = e->nest->nodes.items[node].dtype;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_cast(&e->prelude, &s, d->acc, from, width, 32, clpi_value_text(e, node, width, 32));
-    const char *value = clpi_text(e, "%s", s.text), *to = slot_pointer(e, d, p->is_y ? p->plan->b_slot : p->plan->a_slot);
-    const char *space = clpi_home_space(e->s->slots.items[p->is_y ? p->plan->b_slot : p->plan->a_slot].home);
-    clpi_str_done(&s);
+    const char *value = clpi_take_text(e, &s), *to = slot_pointer(e, d, slot), *space = clpi_slot_space(e, slot);
     if (d->acc != CLP_F32 && d->acc != CLP_F64)
-        value = clpi_text(e, "as_%s(%s)", packed_type(d, width), value);
+        value = clpi_text(e, "as_%s(%s)", clpi_packed_type(d, width), value);
     if (width == 1) {
         clpi_line(e, "%s[%s] = %s;", to, packed_offset(e, p), value);
     } else if (e->map->vector_dim == e->nest->rank - 1) {
-        const char *type = clpi_unaligned(e, packed_type(d, width), (int)clpi_rep_bytes(d->acc));
+        const char *type = clpi_unaligned(e, clpi_packed_type(d, width), (int)clpi_rep_bytes(d->acc));
         clpi_line(e, "*(%s%s *)(%s + %s) = %s;", space, type, to, packed_offset(e, p), value);
     } else {
-        clpi_line(e, "%s e[%d];", packed_type(d, 1), width);
+        clpi_line(e, "%s e[%d];", clpi_packed_type(d, 1), width);
         clpi_line(e, "vstore%d(%s, 0, e);", width, value);
         e->lane = "l";
         clpi_line(e, "for (int l = 0; l < %d; l++)", width);
@@ -112,8 +101,8 @@ static void fill_last_panel(clpi_emit *e, const clpi_stage *stage)
 
 static const char *multiply_add(clpi_emit *e, const clpi_dot_plan *p, const clpi_dot *d, int i, int j)
 {
-    const char *x = p->width > 1 ? clpi_text(e, "(%s)x%d", packed_type(d, p->width), i) : clpi_text(e, "x%d", i);
-    if (strcmp(p->unit->name, "fma") == 0)
+    const char *x = p->width > 1 ? clpi_text(e, "(%s)x%d", clpi_packed_type(d, p->width), i) : clpi_text(e, "x%d", i);
+    if (clpi_is_float(d->acc))
         return clpi_text(e, "fma(%s, y%d, c%d_%d)", x, j, i, j);
     return clpi_text(e, "c%d_%d + %s * y%d", i, j, x, j);
 }
@@ -123,9 +112,9 @@ static void accumulate(clpi_emit *e, const clpi_stage *stage, int rows, int64_t 
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     int vectors = p->panel / p->width;
-    const char *type = packed_type(d, p->width), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
+    const char *type = clpi_packed_type(d, p->width), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
     const char *loose = p->width > 1 ? clpi_unaligned(e, type, (int)clpi_rep_bytes(d->acc)) : type;
-    const char *y_space = clpi_home_space(e->s->slots.items[p->b_slot].home);
+    const char *y_space = clpi_slot_space(e, p->b_slot);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++) {
             if (d->accumulates)
@@ -137,7 +126,7 @@ static void accumulate(clpi_emit *e, const clpi_stage *stage, int rows, int64_t 
     for (int j = 0; j < vectors; j++)
         clpi_line(e, "const %s y%d = *(%sconst %s *)(y + k * %d + %d);", type, j, y_space, loose, p->panel, j * p->width);
     for (int i = 0; i < rows; i++) {
-        clpi_line(e, "const %s x%d = x[k + %lld];", packed_type(d, 1), i, (long long)(i * p->a_stride));
+        clpi_line(e, "const %s x%d = x[k + %lld];", clpi_packed_type(d, 1), i, (long long)(i * p->a_stride));
         for (int j = 0; j < vectors; j++)
             clpi_line(e, "c%d_%d = %s;", i, j, multiply_add(e, p, d, i, j));
     }
@@ -151,14 +140,15 @@ static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, const
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
-    clpi_line(e, "%s%s *const c = (%s%s *)(%s) + row * %lld + panel * %d;", clpi_home_space(e->s->tiles[d->dest].home), packed_type(d, 1),
-              clpi_home_space(e->s->tiles[d->dest].home), packed_type(d, 1), c_base, (long long)c_stride, p->panel);
-    clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_home_space(e->s->slots.items[p->a_slot].home), packed_type(d, 1),
-              slot_pointer(e, d, p->a_slot), (long long)p->a_stride);
+    const char *type = clpi_packed_type(d, 1), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
+    clpi_line(e, "%s%s *const c = (%s%s *)(%s) + row * %lld + panel * %d;", c_space, type, c_space, type, c_base, (long long)c_stride,
+              p->panel);
+    clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_slot_space(e, p->a_slot), type, slot_pointer(e, d, p->a_slot),
+              (long long)p->a_stride);
     accumulate(e, stage, rows, c_stride);
 }
 
-void clpi_emit_dot(clpi_emit *e, const clpi_stage *stage)
+void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
@@ -175,7 +165,7 @@ void clpi_emit_dot(clpi_emit *e, const clpi_stage *stage)
     fill_last_panel(e, stage);
     int64_t c_stride = dest->stride[d->n_batch], whole = d->m - d->m % p->rows;
     clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
-    clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_home_space(e->s->slots.items[p->b_slot].home), packed_type(d, 1),
+    clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), clpi_packed_type(d, 1),
               slot_pointer(e, d, p->b_slot), (long long)(p->panel * d->k));
     if (whole > 0) {
         clpi_open(e, "for (int row = 0; row < %lld; row += %d)", (long long)whole, p->rows);

@@ -12,9 +12,19 @@ const char *clpi_home_space(clpi_home home)
     return home == CLPI_HOME_LOCAL ? "__local " : home == CLPI_HOME_WORKSPACE ? "__global " : "";
 }
 
+const char *clpi_slot_space(const clpi_emit *e, int slot)
+{
+    return clpi_home_space(e->s->slots.items[slot].home);
+}
+
 const char *clpi_tile_type(clp_dtype dtype, int width)
 {
     return dtype == CLP_BOOL ? clpi_cl_stored_type(CLP_BOOL, width) : clpi_cl_type(dtype, width);
+}
+
+const char *clpi_packed_type(const clpi_dot *d, int width)
+{
+    return clpi_cl_type(d->acc == CLP_I32 ? CLP_U32 : d->acc == CLP_I64 ? CLP_U64 : d->acc, width);
 }
 
 const char *clpi_tile_name(clpi_emit *e, int tile)

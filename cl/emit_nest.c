@@ -333,7 +333,7 @@ static void emit_dealt(clpi_emit *e)
 static void emit_joint_result(clpi_emit *e, const clpi_out *out, uint32_t o)
 {
     const char *type = accumulator_type(e, out, 1);
-    const char *space = clpi_home_space(e->s->slots.items[e->s->joint_slot].home);
+    const char *space = clpi_slot_space(e, e->s->joint_slot);
     unsigned long long n = (unsigned long long)e->s->group_size;
     clpi_open(e, "%s", "");
     clpi_line(e, "%s%s *const part = (%s%s *)joint;", space, type, space, type);
@@ -429,7 +429,7 @@ static void emit_broadcast(clpi_emit *e)
         const clpi_out *out = &e->nest->outs.items[o];
         int access = out->kind == CLPI_OUT_ATOMIC ? out->old : is_register_store(e, out) ? out->access : -1;
         if (access >= 0)
-            clpi_line(e, "*(%s%s *)(joint + %u) = %s;", clpi_home_space(e->s->slots.items[e->s->joint_slot].home),
+            clpi_line(e, "*(%s%s *)(joint + %u) = %s;", clpi_slot_space(e, e->s->joint_slot),
                       clpi_cl_type(access_dtype(e, access), 1), o, clpi_tile_name(e, e->nest->accesses.items[access].target));
     }
     clpi_close(e);
@@ -439,7 +439,7 @@ static void emit_broadcast(clpi_emit *e)
         int access = out->kind == CLPI_OUT_ATOMIC ? out->old : is_register_store(e, out) ? out->access : -1;
         if (access >= 0)
             clpi_line(e, "%s = *(%s%s *)(joint + %u);", clpi_tile_name(e, e->nest->accesses.items[access].target),
-                      clpi_home_space(e->s->slots.items[e->s->joint_slot].home), clpi_cl_type(access_dtype(e, access), 1), o);
+                      clpi_slot_space(e, e->s->joint_slot), clpi_cl_type(access_dtype(e, access), 1), o);
     }
     clpi_barrier(e);
 }

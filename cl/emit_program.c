@@ -204,7 +204,7 @@ static void emit_slots(clpi_emit *e)
             clpi_line(e, "%s%s a%u[%lld] __attribute__((aligned(64)));", space, type, i, (long long)slot->n_elems);
     }
     if (e->s->joint_slot >= 0)
-        clpi_line(e, "%sulong *const joint = a%d;", clpi_home_space(e->s->slots.items[e->s->joint_slot].home), e->s->joint_slot);
+        clpi_line(e, "%sulong *const joint = a%d;", clpi_slot_space(e, e->s->joint_slot), e->s->joint_slot);
     for (uint32_t t = 0; t < e->p->tiles.n; t++) {
         const clpi_tile *tile = &e->p->tiles.items[t];
         const clpi_tile_place *place = &e->s->tiles[t];

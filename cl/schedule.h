@@ -37,7 +37,6 @@ typedef struct clpi_tile_place {
 
 /* One way to multiply: the rows of the table in dot.c. */
 typedef struct clpi_dot_unit {
-    const char    *name;
     clp_dtype      acc;           /* of the accumulators; the operands are packed in it */
     clp_schedule   realisation;
     uint32_t       vector_bytes;  /* least native vector that it is meant for */
