@@ -130,7 +130,8 @@ static void emit_for(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_step *s = stage->step;
     const char *index = clpi_tile_name(e, s->index), *lo = clpi_tile_name(e, s->lo), *hi = clpi_tile_name(e, s->hi);
-    clpi_open(e, "for (long at%d = %s; at%d %c %s; at%d += %lld)", s->index, lo, s->index, s->by < 0 ? '>' : '<', hi, s->index, (long long)s->by);
+    clpi_open(e, "for (long at%d = %s; at%d %c %s; at%d += %lld)", s->index, lo, s->index, s->by < 0 ? '>' : '<', hi,
+              s->index, (long long)s->by);
     clpi_line(e, "%s = (int)at%d;", index, s->index);
     clpi_emit_stages(e, &stage->body);
     clpi_close(e);
@@ -170,7 +171,8 @@ static const struct { realise_fn vector, simt; } realisations[] = {
     [CLPI_STEP_PRINT]  = { clpi_emit_print, clpi_emit_print },
 };
 
-void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage), const clpi_stage *stage)
+void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage),
+                        const clpi_stage *stage)
 {
     if (edges->n == 0) {
         emit(e, stage);
@@ -263,7 +265,8 @@ static bool fit_by_value(const clpi_emit *e, const clpi_code *code)
 
 static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
 {
-    clpi_str_add(s, "__kernel __attribute__((reqd_work_group_size(%llu, 1, 1)))\nvoid %s(", (unsigned long long)e->s->group_size, code->kernels[0].name);
+    clpi_str_add(s, "__kernel __attribute__((reqd_work_group_size(%llu, 1, 1)))\nvoid %s(",
+                 (unsigned long long)e->s->group_size, code->kernels[0].name);
     const char *comma = "";
     for (int i = 0; i < code->n_buffers; i++) {
         const clpi_operand *x = &e->ir->operands[code->buffers[i]];
@@ -324,7 +327,9 @@ clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code 
     code->workspace_bytes = s->workspace_bytes;
     code->has_log = s->has_print;
     code->numbers_by_value = fit_by_value(&e, code);
-    code->options = clpi_is_simt(&e) && s->limits.loses_barriers ? "-cl-opt-disable" : s->program->ir->math_fast ? "-cl-mad-enable" : "";
+    code->options = clpi_is_simt(&e) && s->limits.loses_barriers ? "-cl-opt-disable"
+                    : s->program->ir->math_fast                  ? "-cl-mad-enable"
+                                                                 : "";
     clpi_str_add(&text, "/* %s: made by clpallas, %s schedule */\n", e.ir->name, clpi_is_simt(&e) ? "simt" : "vector");
     clpi_prelude_text(&e.prelude, &text);
     put_unaligned(&e, &text);

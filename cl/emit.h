@@ -58,7 +58,8 @@ void clpi_open_items(clpi_emit *e, int64_t n);
 void clpi_close_items(clpi_emit *e, int64_t n);
 void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages);
 /* Once, or twice: for full blocks whose neighbours lie side by side (is_fast), and for any. */
-void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage), const clpi_stage *stage);
+void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage),
+                        const clpi_stage *stage);
 const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b);  /* "n.x_size0"; listed when first asked for */
 
 const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes);  /* "float16_u", a typedef that the text then has */
@@ -68,11 +69,11 @@ void clpi_emit_kernel(clpi_emit *e);
 
 /* ---- Values and memory of a nest (emit_value.c, emit_memory.c) ---- */
 bool        clpi_begin_nest(clpi_emit *e, const clpi_nest *n, const clpi_mapping *m);
-void        clpi_forget_from(clpi_emit *e, int level);                       /* a loop was left: what depends on it is to be printed anew */
+void        clpi_forget_from(clpi_emit *e, int level);                       /* a loop was left: what depends on it is printed anew */
 void        clpi_emit_nodes(clpi_emit *e, int level);                        /* those of this level, as variables where need be */
 const char *clpi_value_text(clpi_emit *e, int node, int width, int mask_bits);   /* as wide as asked for */
 const char *clpi_lane_text(clpi_emit *e, int node);                          /* of the current lane, in held form */
-void        clpi_use_lanes(clpi_emit *e, int node);                          /* before a loop over lanes: makes clpi_lane_text possible */
+void        clpi_use_lanes(clpi_emit *e, int node);                          /* before a loop over lanes, for clpi_lane_text in it */
 const char *clpi_ix_text(clpi_emit *e, const clpi_ix *ix);
 void        clpi_emit_load(clpi_emit *e, int node);                          /* declares v<node> */
 void        clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *value, int width, int mask_bits);

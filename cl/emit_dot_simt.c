@@ -17,7 +17,8 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
     long long across = is_y ? (long long)d->n : (long long)p->strip;
     int64_t n_items = (is_y ? d->n : d->m) * p->strip;
     clpi_open_items(e, n_items);
-    clpi_line(e, "const int d%d = %sitem / %lld, d%d = %sitem %% %lld;", row, is_y ? "k0 + " : "", across, column, is_y ? "" : "k0 + ", across);
+    clpi_line(e, "const int d%d = %sitem / %lld, d%d = %sitem %% %lld;", row, is_y ? "k0 + " : "", across, column,
+              is_y ? "" : "k0 + ", across);
     clpi_line(e, "%s value = 0;", clpi_packed_type(d, 1));
     clpi_open(e, "if (d%d < %lld)", is_y ? row : column, (long long)d->k);
     clpi_emit_nodes(e, e->map->n_order - 1);
@@ -42,9 +43,11 @@ static void multiply(clpi_emit *e, const clpi_stage *stage)
     clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)p->strip);
     clpi_line(e, "%s x[%d], y[%d];", type, p->rows, p->panel);
     clpi_line(e, "for (int i = 0; i < %d; i++)", p->rows);
-    clpi_line(e, "    x[i] = x_part[k * %lld + min(row + i * %d, %lld)];", (long long)p->a_stride, p->group_rows, (long long)(d->m - 1));
+    clpi_line(e, "    x[i] = x_part[k * %lld + min(row + i * %d, %lld)];", (long long)p->a_stride, p->group_rows,
+              (long long)(d->m - 1));
     clpi_line(e, "for (int j = 0; j < %d; j++)", p->panel);
-    clpi_line(e, "    y[j] = y_part[k * %lld + min(column + j * %d, %lld)];", (long long)d->n, p->group_columns, (long long)(d->n - 1));
+    clpi_line(e, "    y[j] = y_part[k * %lld + min(column + j * %d, %lld)];", (long long)d->n, p->group_columns,
+              (long long)(d->n - 1));
     clpi_line(e, "for (int i = 0; i < %d; i++)", p->rows);
     clpi_line(e, "    for (int j = 0; j < %d; j++)", p->panel);
     clpi_line(e, clpi_is_float(d->acc) ? "        sum[i][j] = fma(x[i], y[j], sum[i][j]);" : "        sum[i][j] += x[i] * y[j];");
@@ -58,7 +61,8 @@ static void each_accumulator(clpi_emit *e, const clpi_stage *stage, const char *
     const clpi_dot_plan *p = &stage->dot;
     clpi_line(e, "for (int i = 0; i < %d; i++)", p->rows);
     clpi_line(e, "    for (int j = 0; j < %d; j++)", p->panel);
-    clpi_line(e, "        if (row + i * %d < %lld && column + j * %d < %lld)", p->group_rows, (long long)d->m, p->group_columns, (long long)d->n);
+    clpi_line(e, "        if (row + i * %d < %lld && column + j * %d < %lld)", p->group_rows, (long long)d->m,
+              p->group_columns, (long long)d->n);
     clpi_line(e, "            %s", what);
 }
 
@@ -67,7 +71,8 @@ static void emit_block(clpi_emit *e, const clpi_stage *stage)
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     const clpi_tile_place *dest = &e->s->tiles[d->dest];
-    const char *place = clpi_text(e, "c[(row + i * %d) * %lld + column + j * %d]", p->group_rows, (long long)dest->stride[d->n_batch], p->group_columns);
+    const char *place = clpi_text(e, "c[(row + i * %d) * %lld + column + j * %d]", p->group_rows,
+                                  (long long)dest->stride[d->n_batch], p->group_columns);
     clpi_line(e, "const int row = row0 + lid / %d, column = column0 + lid %% %d;", p->group_columns, p->group_columns);
     clpi_line(e, "%s sum[%d][%d];", clpi_packed_type(d, 1), p->rows, p->panel);
     clpi_line(e, "for (int i = 0; i < %d; i++)", p->rows);

@@ -92,7 +92,8 @@ static void fill_last_panel(clpi_emit *e, const clpi_stage *stage)
     if (columns == d->n)
         return;
     clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->k);
-    clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % stage->dot.panel), (long long)stage->dot.panel);
+    clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % stage->dot.panel),
+              (long long)stage->dot.panel);
     clpi_line(e, "        %s[%lld + row * %d + column] = 0;", slot_pointer(e, d, stage->dot.b_slot),
               (long long)((stage->dot.n_panels - 1) * stage->dot.panel * d->k), stage->dot.panel);
 }
@@ -118,7 +119,8 @@ static void accumulate(clpi_emit *e, const clpi_stage *stage, int rows, int64_t 
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++) {
             if (d->accumulates)
-                clpi_line(e, "%s c%d_%d = *(%s%s *)(c + %lld);", type, i, j, c_space, loose, (long long)(i * c_stride + j * p->width));
+                clpi_line(e, "%s c%d_%d = *(%s%s *)(c + %lld);", type, i, j, c_space, loose,
+                          (long long)(i * c_stride + j * p->width));
             else
                 clpi_line(e, "%s c%d_%d = 0;", type, i, j);
         }
@@ -141,8 +143,8 @@ static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, const
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     const char *type = clpi_packed_type(d, 1), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
-    clpi_line(e, "%s%s *const c = (%s%s *)(%s) + row * %lld + panel * %d;", c_space, type, c_space, type, c_base, (long long)c_stride,
-              p->panel);
+    clpi_line(e, "%s%s *const c = (%s%s *)(%s) + row * %lld + panel * %d;", c_space, type, c_space, type, c_base,
+              (long long)c_stride, p->panel);
     clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_slot_space(e, p->a_slot), type, slot_pointer(e, d, p->a_slot),
               (long long)p->a_stride);
     accumulate(e, stage, rows, c_stride);

@@ -181,7 +181,8 @@ static const char *guarded_text(clpi_emit *e, const clpi_access *a)
     if (inside)
         text = clpi_text(e, "%s ? %s : %s", inside, text, clpi_pad_text(e, a));
     if (a->mask >= 0)
-        text = clpi_text(e, inside ? "%s ? (%s) : %s" : "%s ? %s : %s", clpi_lane_text(e, a->mask), text, clpi_lane_text(e, a->other));
+        text = clpi_text(e, inside ? "%s ? (%s) : %s" : "%s ? %s : %s", clpi_lane_text(e, a->mask), text,
+                         clpi_lane_text(e, a->other));
     return text;
 }
 
@@ -208,7 +209,8 @@ static const char *stretch_text(clpi_emit *e, const clpi_access *a, bool is_cons
     const char *space = a->is_tile ? clpi_home_space(e->s->tiles[a->target].home) : "__global ";
     clp_dtype dtype = access_dtype(e, a);
     int elem_bytes = a->is_tile && dtype != CLP_BOOL ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
-    return clpi_text(e, "*(%s%s%s *)(%s + %s)", space, is_const ? "const " : "", clpi_unaligned(e, stretch_type(e, a), elem_bytes), base_text(e, a), offset_text(e, a));
+    return clpi_text(e, "*(%s%s%s *)(%s + %s)", space, is_const ? "const " : "",
+                     clpi_unaligned(e, stretch_type(e, a), elem_bytes), base_text(e, a), offset_text(e, a));
 }
 
 static const char *stretch_inside(clpi_emit *e, const clpi_access *a)

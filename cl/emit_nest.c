@@ -123,7 +123,8 @@ static void emit_arg_update(clpi_emit *e, const clpi_out *out, uint32_t o)
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     const char *value = clpi_value_text(e, out->value, 1, 0), *at = position_text(e, out);
-    clpi_prelude_prefers(&e->prelude, &s, out->op, accumulator(e, out), 1, clpi_text(e, "r%u", o), clpi_text(e, "p%u", o), value, at);
+    clpi_prelude_prefers(&e->prelude, &s, out->op, accumulator(e, out), 1, clpi_text(e, "r%u", o),
+                         clpi_text(e, "p%u", o), value, at);
     clpi_open(e, "if (%s)", clpi_take_text(e, &s));
     clpi_line(e, "r%u = %s;", o, value);
     clpi_line(e, "p%u = %s;", o, at);
@@ -163,7 +164,9 @@ static void emit_atomic(clpi_emit *e, const clpi_out *out)
     const clpi_access *a = &e->nest->accesses.items[out->access];
     const char *inside = clpi_inside_text(e, a), *values[2] = { clpi_value_text(e, out->value, 1, 0), NULL };
     clpi_home home = a->is_tile ? e->s->tiles[a->target].home : CLPI_HOME_WORKSPACE;
-    clpi_space space = home == CLPI_HOME_WORKSPACE ? CLPI_SPACE_GLOBAL : home == CLPI_HOME_LOCAL ? CLPI_SPACE_LOCAL : CLPI_SPACE_PRIVATE;
+    clpi_space space = home == CLPI_HOME_WORKSPACE ? CLPI_SPACE_GLOBAL
+                       : home == CLPI_HOME_LOCAL   ? CLPI_SPACE_LOCAL
+                                                   : CLPI_SPACE_PRIVATE;
     if (out->value2 >= 0)
         values[1] = clpi_value_text(e, out->value2, 1, 0);
     const char *mask = a->mask >= 0 ? clpi_value_text(e, a->mask, 1, 0) : NULL;
@@ -207,7 +210,8 @@ static void emit_outs(clpi_emit *e)
             int bits = e->values[out->value].mask_bits ? e->values[out->value].mask_bits : 8;
             if (one_item)
                 clpi_open(e, "if (lid == 0)");
-            clpi_emit_store(e, out->access, access_dtype(e, out->access), clpi_value_text(e, out->value, width, bits), width, bits);
+            clpi_emit_store(e, out->access, access_dtype(e, out->access), clpi_value_text(e, out->value, width, bits),
+                            width, bits);
             if (one_item)
                 clpi_close(e);
         }
@@ -247,7 +251,8 @@ static void store_reductions(clpi_emit *e)
 static bool scans_backwards(const clpi_emit *e, int dim)
 {
     for (uint32_t o = 0; o < e->nest->outs.n; o++)
-        if (e->nest->outs.items[o].kind == CLPI_OUT_SCAN && e->nest->outs.items[o].is_reverse && (e->nest->outs.items[o].reduced >> dim & 1))
+        if (e->nest->outs.items[o].kind == CLPI_OUT_SCAN && e->nest->outs.items[o].is_reverse &&
+            (e->nest->outs.items[o].reduced >> dim & 1))
             return true;
     return false;
 }
@@ -350,7 +355,8 @@ static void emit_joint_result(clpi_emit *e, const clpi_out *out, uint32_t o)
     if (is_arg(out->op)) {
         clpi_str s;
         clpi_str_init(&s, e->arena->env);
-        clpi_prelude_prefers(&e->prelude, &s, out->op, accumulator(e, out), 1, clpi_text(e, "r%u", o), clpi_text(e, "p%u", o), "part[other]", "where[other]");
+        clpi_prelude_prefers(&e->prelude, &s, out->op, accumulator(e, out), 1, clpi_text(e, "r%u", o),
+                             clpi_text(e, "p%u", o), "part[other]", "where[other]");
         clpi_open(e, "if (%s)", clpi_take_text(e, &s));
         clpi_line(e, "r%u = part[other];", o);
         clpi_line(e, "p%u = where[other];", o);

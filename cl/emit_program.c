@@ -15,7 +15,8 @@ static const char *prefetched_text(clpi_emit *e, const clpi_op *op)
     const char *inside = "1", *at = clpi_number_text(e, CLPI_NUMBER_OFFSET, op->operand, 0);
     for (uint32_t d = 0; d < op->n_args; d++) {
         const char *ix = header_text(e, clpi_args(e->ir, op)[d]);
-        inside = clpi_text(e, "%s%s0 <= %s && %s < %s", d ? inside : "", d ? " && " : "", ix, ix, clpi_number_text(e, CLPI_NUMBER_SIZE, op->operand, (int)d));
+        inside = clpi_text(e, "%s%s0 <= %s && %s < %s", d ? inside : "", d ? " && " : "", ix, ix,
+                           clpi_number_text(e, CLPI_NUMBER_SIZE, op->operand, (int)d));
         at = clpi_text(e, "%s + %s * %s", at, ix, clpi_number_text(e, CLPI_NUMBER_STRIDE, op->operand, (int)d));
     }
     return clpi_text(e, "(%s ? (long)%s_mem[%s] : -1L)", inside, x->name, at);
@@ -92,7 +93,8 @@ static void emit_window(clpi_emit *e, int operand, int d, int r)
     clpi_line(e, "const long %s_b%d = %s;", name, d, header_text(e, b->index));
     if (b->kind == CLPI_BLOCK_SQUEEZED) {
         clpi_line(e, "const int %s_in%d = 0 <= %s_b%d && %s_b%d < %s;", name, d, name, d, name, d, size);
-        clpi_line(e, by_data ? "const long %s_at%d = %s_in%d ? %s_b%d : 0;" : "const long %s_at%d = %s_b%d;", name, d, name, d, name, d);
+        clpi_line(e, by_data ? "const long %s_at%d = %s_in%d ? %s_b%d : 0;" : "const long %s_at%d = %s_b%d;", name, d,
+                  name, d, name, d);
         return;
     }
     if (b->kind == CLPI_BLOCK_ELEMENT) {
@@ -102,7 +104,8 @@ static void emit_window(clpi_emit *e, int operand, int d, int r)
         return;
     }
     if (by_data) {
-        clpi_line(e, "const int %s_in%d = 0 <= %s_b%d && %s_b%d < %s && %s_b%d * %lldL < %s;", name, d, name, d, name, d, size, name, d, n, size);
+        clpi_line(e, "const int %s_in%d = 0 <= %s_b%d && %s_b%d < %s && %s_b%d * %lldL < %s;", name, d, name, d, name,
+                  d, size, name, d, n, size);
         clpi_line(e, "const long %s_at%d = %s_in%d ? %s_b%d * %lldL : %s;", name, d, name, d, name, d, n, size);
     } else {
         clpi_line(e, "const long %s_at%d = %s_b%d * %lldL;", name, d, name, d, n);
@@ -198,8 +201,8 @@ static void emit_slots(clpi_emit *e)
         const clpi_slot *slot = &e->s->slots.items[i];
         const char *type = clpi_tile_type(slot->dtype, 1), *space = clpi_home_space(slot->home);
         if (slot->home == CLPI_HOME_WORKSPACE)
-            clpi_line(e, "__global %s *const a%u = (__global %s *)(workspace + get_group_id(0) * %lluul + %lluul);", type, i, type,
-                      (unsigned long long)e->s->workspace_bytes, (unsigned long long)slot->at);
+            clpi_line(e, "__global %s *const a%u = (__global %s *)(workspace + get_group_id(0) * %lluul + %lluul);",
+                      type, i, type, (unsigned long long)e->s->workspace_bytes, (unsigned long long)slot->at);
         else
             clpi_line(e, "%s%s a%u[%lld] __attribute__((aligned(64)));", space, type, i, (long long)slot->n_elems);
     }
@@ -211,7 +214,8 @@ static void emit_slots(clpi_emit *e)
         if (place->home == CLPI_HOME_REGISTER)
             clpi_line(e, "%s %s;", clpi_cl_type(tile->dtype, 1), clpi_tile_name(e, (int)t));
         else if (place->home != CLPI_HOME_NONE)
-            clpi_line(e, "%s%s *const %s = a%d;", clpi_home_space(place->home), clpi_tile_type(tile->dtype, 1), clpi_tile_name(e, (int)t), place->slot);
+            clpi_line(e, "%s%s *const %s = a%d;", clpi_home_space(place->home), clpi_tile_type(tile->dtype, 1),
+                      clpi_tile_name(e, (int)t), place->slot);
     }
 }
 
@@ -239,7 +243,8 @@ static void emit_scalars(clpi_emit *e)
     for (int i = 0; i < e->ir->n_operands; i++) {
         const clpi_operand *x = &e->ir->operands[i];
         if (x->role == CLP_SCALAR)
-            clpi_line(e, "const %s %s_v = %s_arg%s;", clpi_cl_type(clpi_loaded(x->dtype), 1), x->name, x->name, x->dtype == CLP_BOOL ? " != 0" : "");
+            clpi_line(e, "const %s %s_v = %s_arg%s;", clpi_cl_type(clpi_loaded(x->dtype), 1), x->name, x->name,
+                      x->dtype == CLP_BOOL ? " != 0" : "");
     }
 }
 

@@ -9,7 +9,8 @@ void clpi_emit_sort(clpi_emit *e, const clpi_stage *stage)
     const clpi_tile *t = &e->p->tiles.items[s->tile];
     const clpi_tile_place *place = &e->s->tiles[s->tile];
     long long n = (long long)t->shape[s->axis], stride = (long long)place->stride[s->axis], lines = 1;
-    const char *type = clpi_tile_type(t->dtype, 1), *from_space = clpi_home_space(place->home), *to_space = clpi_home_space(e->s->tiles[s->tile2].home);
+    const char *type = clpi_tile_type(t->dtype, 1), *from_space = clpi_home_space(place->home),
+               *to_space = clpi_home_space(e->s->tiles[s->tile2].home);
     for (int d = 0; d < t->rank; d++)
         lines *= d == s->axis ? 1 : (long long)t->shape[d];
     const char *at = "0";

@@ -190,7 +190,8 @@ static const char *operation_text(clpi_emit *e, const clpi_node *x, clpi_value *
     if (x->kind == CLPI_NODE_EW)
         clpi_prelude_ew(&e->prelude, &s, x->op, x->from, width, args);
     else if (x->kind == CLPI_NODE_CAST)
-        clpi_prelude_cast(&e->prelude, &s, x->dtype, x->from, width, x->from == CLP_BOOL ? e->values[x->args[0]].mask_bits : 0, args[0]);
+        clpi_prelude_cast(&e->prelude, &s, x->dtype, x->from, width,
+                          x->from == CLP_BOOL ? e->values[x->args[0]].mask_bits : 0, args[0]);
     else
         clpi_prelude_bitcast(&e->prelude, &s, x->dtype, x->from, width, args[0]);
     v->mask_bits = bits;

@@ -306,7 +306,8 @@ static clp_status enqueue(clpi_cl_flight *f, const clpi_launch *launch)
         CLP_TRY(set_arguments(f, f->kernels[i], launch));
         cl_event event = NULL;
         CLPI_CL_TRY(env, "clEnqueueNDRangeKernel",
-                    clEnqueueNDRangeKernel(f->dev->queue, f->kernels[i], 1, NULL, &global, &local, n_waits, n_waits ? waits : NULL, &event));
+                    clEnqueueNDRangeKernel(f->dev->queue, f->kernels[i], 1, NULL, &global, &local, n_waits,
+                                           n_waits ? waits : NULL, &event));
         if (f->last && f->last != f->first)
             clReleaseEvent(f->last);
         f->first = f->first ? f->first : event;

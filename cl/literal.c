@@ -130,12 +130,15 @@ static uint64_t extreme_bits(clp_dtype dtype, bool is_max)
     if (!clpi_is_float(dtype))
         return is_max ? (uint64_t)clpi_int_min(dtype) : clpi_int_max(dtype);
     double x = is_max ? -INFINITY : INFINITY;
-    return dtype == CLP_F64 ? clpi_elem_to_bits(dtype, (clpi_elem){ .d = x }) : clpi_elem_to_bits(dtype, (clpi_elem){ .f = (float)x });
+    return dtype == CLP_F64 ? clpi_elem_to_bits(dtype, (clpi_elem){ .d = x })
+                            : clpi_elem_to_bits(dtype, (clpi_elem){ .f = (float)x });
 }
 
 void clpi_cl_identity(clpi_str *out, clpi_op_kind reduction, clp_dtype dtype)
 {
-    clpi_elem one = dtype == CLP_F64 ? (clpi_elem){ .d = 1 } : clpi_is_float(dtype) ? (clpi_elem){ .f = 1 } : (clpi_elem){ .u = 1 };
+    clpi_elem one = dtype == CLP_F64       ? (clpi_elem){ .d = 1 }
+                    : clpi_is_float(dtype) ? (clpi_elem){ .f = 1 }
+                                           : (clpi_elem){ .u = 1 };
     switch (reduction) {
     case CLP_OP_sum: case CLP_OP_any: clpi_cl_literal(out, dtype, 0); break;
     case CLP_OP_prod: case CLP_OP_all: clpi_cl_literal(out, dtype, clpi_elem_to_bits(dtype, one)); break;

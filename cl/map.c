@@ -63,7 +63,8 @@ static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t
     m->vector_dim = -1;
     m->width = 1;
     for (uint32_t o = 0; o < n->outs.n; o++)
-        if (n->outs.items[o].kind == CLPI_OUT_ATOMIC || n->outs.items[o].op == CLP_OP_argmax || n->outs.items[o].op == CLP_OP_argmin)
+        if (n->outs.items[o].kind == CLPI_OUT_ATOMIC || n->outs.items[o].op == CLP_OP_argmax ||
+            n->outs.items[o].op == CLP_OP_argmin)
             return;
     for (int d = n->n_outer; !n->in_order && d < n->rank; d++) {
         int score = n->extent[d] < 2 || (in_order >> d & 1) ? -1 : lanes_score(s, n, d);

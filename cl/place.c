@@ -40,7 +40,8 @@ int clpi_slot_add(clpi_cl_schedule *s, clpi_arena *arena, clp_dtype dtype, int64
     }
     uint64_t bytes = (uint64_t)n_elems * elem_bytes(dtype) + 64;
     clpi_slot slot = { .dtype = dtype, .n_elems = n_elems, .busy_until = last };
-    if (s->realisation == CLP_SCHEDULE_VECTOR && bytes <= SMALL_BYTES && bytes_in(s, CLPI_HOME_PRIVATE) + bytes <= s->limits.private_bytes)
+    if (s->realisation == CLP_SCHEDULE_VECTOR && bytes <= SMALL_BYTES &&
+        bytes_in(s, CLPI_HOME_PRIVATE) + bytes <= s->limits.private_bytes)
         slot.home = CLPI_HOME_PRIVATE;
     else if (bytes_in(s, CLPI_HOME_LOCAL) + bytes <= s->limits.local_bytes)
         slot.home = CLPI_HOME_LOCAL;

@@ -46,7 +46,8 @@ static bool put_section(clpi_prelude *p, clpi_str *out, const clpi_request *r, c
     return in_place;
 }
 
-static void put_named(clpi_prelude *p, clpi_str *out, const char *name, clp_dtype dtype, int width, const char *const *args, int n_args)
+static void put_named(clpi_prelude *p, clpi_str *out, const char *name, clp_dtype dtype, int width,
+                      const char *const *args, int n_args)
 {
     clpi_request r = { .name = name, .n = strlen(name), .dtype = dtype, .width = width };
     put_section(p, out, &r, args, n_args);
@@ -282,7 +283,8 @@ void clpi_prelude_nibble_store(clpi_prelude *p, clpi_str *out, const char *point
 
 /* ---- Reductions ---- */
 
-void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width, const char *a, const char *b)
+void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width,
+                          const char *a, const char *b)
 {
     const char *const args[] = { a, b };
     clpi_op_kind op = CLP_OP_NONE;

@@ -59,7 +59,8 @@ void clpi_prelude_splat(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int wid
 void clpi_prelude_ew(clpi_prelude *p, clpi_str *out, clpi_op_kind op, clp_dtype dtype, int width, const char *const *args);
 /* mask_bits: of arg when `from` is bool, else not looked at. To bool gives a mask of clpi_cl_mask_bits(from) bits. */
 void clpi_prelude_cast(clpi_prelude *p, clpi_str *out, clp_dtype to, clp_dtype from, int width, int mask_bits, const char *arg);
-void clpi_prelude_bitcast(clpi_prelude *p, clpi_str *out, clp_dtype to, clp_dtype from, int width, const char *arg);  /* not bool */
+/* Not of bools. */
+void clpi_prelude_bitcast(clpi_prelude *p, clpi_str *out, clp_dtype to, clp_dtype from, int width, const char *arg);
 /* A mask of to_bits from one of from_bits; from_bits 0: from a scalar bool, to all lanes. Width 1: arg as it is. */
 void clpi_prelude_mask(clpi_prelude *p, clpi_str *out, int to_bits, int from_bits, int width, const char *arg);
 /* Between stored and held; mask_bits says what a bool becomes or is. Not for i4, u4. */
@@ -75,7 +76,8 @@ void clpi_prelude_nibbles(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int w
 void clpi_prelude_nibble_store(clpi_prelude *p, clpi_str *out, const char *pointer, const char *index, const char *value);
 
 /* ---- Reductions: dtype is that of the accumulator ---- */
-void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width, const char *a, const char *b);
+void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width, const char *a,
+                          const char *b);
 /* All lanes into one scalar (any, all: a mask into 0 or 1). */
 void clpi_prelude_reduce(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width, const char *arg);
 /* argmax, argmin: a bool, whether element b with index b_index (int lanes) takes the place of a with a_index: the first

@@ -104,8 +104,8 @@ typedef struct clpi_cl_schedule {
     bool                has_print;
 } clpi_cl_schedule;
 
-clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *limits, clp_schedule realisation, clpi_arena *arena,
-                                clpi_cl_schedule **out_schedule);
+clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *limits, clp_schedule realisation,
+                                clpi_arena *arena, clpi_cl_schedule **out_schedule);
 
 /* map.c: loops, lanes and work-items of a nest. */
 clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n);
@@ -119,7 +119,8 @@ bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena
 int  clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d);   /* columns of dest are rounded up to a multiple of this */
 
 /* place.c: homes of tiles and other arrays. */
-int  clpi_slot_add(clpi_cl_schedule *s, clpi_arena *arena, clp_dtype dtype, int64_t n_elems, int first, int last);   /* -1: out of memory */
+/* Numbers of the steps that use it first and last. -1: out of memory. */
+int  clpi_slot_add(clpi_cl_schedule *s, clpi_arena *arena, clp_dtype dtype, int64_t n_elems, int first, int last);
 bool clpi_place_tiles(clpi_cl_schedule *s, clpi_arena *arena);
 
 /* sync.c: where barriers stand. */

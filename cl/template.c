@@ -263,7 +263,8 @@ static const char *argument_end(const char *text)
 
 /* Arguments of a call inside a template, each made text in the arena. at: behind the opening parenthesis. Returns the place
  * behind the closing one. */
-typedef void expand_fn(clpi_prelude *p, clpi_str *out, const char *text, size_t n, const clpi_request *r, const char *const *args);
+typedef void expand_fn(clpi_prelude *p, clpi_str *out, const char *text, size_t n, const clpi_request *r,
+                       const char *const *args);
 
 static const char *read_arguments(clpi_prelude *p, const char *at, const clpi_request *r, const char *const *args, expand_fn *fn,
                                   const char **out_args, int *out_n)
@@ -417,7 +418,8 @@ static void put_constant(clpi_str *out, const char *number, int width, const cha
 }
 
 /* Its macros, by text. r->dtype is f32. */
-static void expand_elementary(clpi_prelude *p, clpi_str *out, const char *text, size_t n, const clpi_request *r, const char *const *args)
+static void expand_elementary(clpi_prelude *p, clpi_str *out, const char *text, size_t n, const clpi_request *r,
+                              const char *const *args)
 {
     const char *type = clpi_cl_type(CLP_F32, r->width), *int_type = clpi_cl_type(CLP_I32, r->width);
     const char *uint_type = clpi_cl_type(CLP_U32, r->width), *end = text + n;
@@ -446,8 +448,9 @@ static void expand_elementary(clpi_prelude *p, clpi_str *out, const char *text, 
             function_name(out, &(clpi_request){ .name = inner[0], .n = strlen(inner[0]), .dtype = CLP_F32, .width = r->width });
         } else if (is_word(at, word, "SQRT")) {
             next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
-            bool in_place, found = clpi_template_call(p, out, &(clpi_request){ .name = "sqrt", .n = 4, .dtype = CLP_F32, .width = r->width },
-                                                      inner, 1, &in_place);
+            bool in_place;
+            const clpi_request root = { .name = "sqrt", .n = 4, .dtype = CLP_F32, .width = r->width };
+            bool found = clpi_template_call(p, out, &root, inner, 1, &in_place);
             assert(found);
             (void)found;
         } else if (is_word(at, word, "K")) {
@@ -529,7 +532,8 @@ static void put_call(clpi_str *out, const clpi_request *r, const char *const *ar
     clpi_str_puts(out, ")");
 }
 
-bool clpi_template_call(clpi_prelude *p, clpi_str *out, const clpi_request *r, const char *const *args, int n_args, bool *out_in_place)
+bool clpi_template_call(clpi_prelude *p, clpi_str *out, const clpi_request *r, const char *const *args, int n_args,
+                        bool *out_in_place)
 {
     clpi_request found = *r;
     const char *section = find_section(p, &found);

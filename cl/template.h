@@ -17,7 +17,8 @@ typedef struct clpi_request {
 
 /* Writes the expression that serves the request. false: no section does, and nothing is written. *out_in_place: it is an
  * operator expression or a built-in, not a call of a function of the prelude. */
-bool clpi_template_call(clpi_prelude *p, clpi_str *out, const clpi_request *r, const char *const *args, int n_args, bool *out_in_place);
+bool clpi_template_call(clpi_prelude *p, clpi_str *out, const clpi_request *r, const char *const *args, int n_args,
+                        bool *out_in_place);
 
 /* An argument of an operator: in parentheses unless it is a name, a number, a call or the like. */
 void clpi_put_operand(clpi_str *out, const char *expr);

@@ -20,13 +20,15 @@ static clp_status check_dtypes(clpi_env *env, const clpi_ir *ir, const clpi_limi
         bool is_atomic = op->kind >= CLP_OP_atomic_add && op->kind <= CLP_OP_atomic_cas;
         clp_dtype d = is_atomic ? ir->operands[op->operand].dtype : CLP_I32;
         if (ir->operands && is_atomic && !clpi_prelude_has_atomic(limits, d))
-            return clpi_fail(env, CLP_ERR_UNSUPPORTED, "%s: %s of %s, which this device does not have", ir->name, clpi_ops[op->kind].name, clp_dtype_name(d));
+            return clpi_fail(env, CLP_ERR_UNSUPPORTED, "%s: %s of %s, which this device does not have", ir->name,
+                             clpi_ops[op->kind].name, clp_dtype_name(d));
     }
     return CLP_OK;
 }
 
-static clp_status schedule(clpi_env *env, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits, clp_schedule realisation,
-                           clpi_arena *arena, clpi_program **out_program, clpi_cl_schedule **out_schedule)
+static clp_status schedule(clpi_env *env, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
+                           clp_schedule realisation, clpi_arena *arena, clpi_program **out_program,
+                           clpi_cl_schedule **out_schedule)
 {
     CLP_TRY(check_dtypes(env, ir, limits));
     CLP_TRY(clpi_nest_build(ir, plan, arena, out_program));

@@ -70,7 +70,8 @@ static int index_op(clpi_lower *l, clpi_nest *n, clpi_op_kind op, int x, int y)
     clp_dtype d = dx == CLP_I64 || dy == CLP_I64 ? CLP_I64 : CLP_I32;
     x = clpi_node_cast(l, n, x, d);
     y = clpi_node_cast(l, n, y, d);
-    return clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_EW, .op = op, .dtype = d, .from = d, .args = { x, y }, .n_args = 2 });
+    return clpi_node_add(
+        l, n, (clpi_node){ .kind = CLPI_NODE_EW, .op = op, .dtype = d, .from = d, .args = { x, y }, .n_args = 2 });
 }
 
 /* ix * mul + add */
@@ -80,7 +81,9 @@ static clpi_ix ix_scale(clpi_lower *l, clpi_nest *n, clpi_ix ix, int64_t mul, in
     r.mul = ix.mul * mul;
     r.add = ix.add * mul + add;
     if (ix.node >= 0 && mul != 1) {
-        int c = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CONST, .dtype = n->nodes.items[ix.node].dtype, .bits = (uint64_t)mul });
+        int c = clpi_node_add(
+            l, n,
+            (clpi_node){ .kind = CLPI_NODE_CONST, .dtype = n->nodes.items[ix.node].dtype, .bits = (uint64_t)mul });
         r.node = index_op(l, n, CLP_OP_mul, ix.node, c);
     }
     return r;
@@ -197,7 +200,8 @@ static int eval_iota(clpi_lower *l, clpi_nest *n, clp_val v, const clpi_op *op, 
     if (at.node < 0)
         return node;
     node = index_op(l, n, CLP_OP_add, node, at.node);
-    return clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CAST, .dtype = dtype, .from = CLP_I64, .args = { node }, .n_args = 1 });
+    return clpi_node_add(
+        l, n, (clpi_node){ .kind = CLPI_NODE_CAST, .dtype = dtype, .from = CLP_I64, .args = { node }, .n_args = 1 });
 }
 
 static int eval_movement(clpi_lower *l, clpi_nest *n, clp_val v, const clpi_op *op, const clpi_ix *ix)
@@ -253,7 +257,8 @@ static int eval_index(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi
     for (int d = 0; d < a.rank; d++)
         a.size[d] = t->shape[d];
     if (a.checked)
-        a.other = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CONST, .dtype = t->dtype, .bits = clpi_poison_bits(t->dtype) });
+        a.other = clpi_node_add(
+            l, n, (clpi_node){ .kind = CLPI_NODE_CONST, .dtype = t->dtype, .bits = clpi_poison_bits(t->dtype) });
     return load_node(l, n, clpi_access_add(l, n, a), t->dtype);
 }
 
@@ -281,7 +286,10 @@ static int eval_op(clpi_lower *l, clpi_nest *n, clp_val v, const clpi_ix *ix)
         return eval_index(l, n, op, ix);
     case CLP_OP_load:
         if (ir->operands[op->operand].role == CLP_SCALAR)
-            return clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_LEAF, .op = CLP_OP_load, .dtype = t->dtype, .bits = (uint64_t)op->operand });
+            return clpi_node_add(
+                l, n,
+                (clpi_node){
+                    .kind = CLPI_NODE_LEAF, .op = CLP_OP_load, .dtype = t->dtype, .bits = (uint64_t)op->operand });
         return load_node(l, n, clpi_access_place(l, n, op, ix), t->dtype);
     default:
         return eval_ew(l, n, v, op, ix);
@@ -295,7 +303,8 @@ int clpi_node_of(clpi_lower *l, clpi_nest *n, clp_val v, const clpi_ix *ix)
         const clpi_seen *s = &l->seen.items[i];
         bool same = s->value == v.id;
         for (int d = 0; same && d < t->rank; d++)
-            same = s->ix[d].dim == ix[d].dim && s->ix[d].mul == ix[d].mul && s->ix[d].add == ix[d].add && s->ix[d].node == ix[d].node;
+            same = s->ix[d].dim == ix[d].dim && s->ix[d].mul == ix[d].mul && s->ix[d].add == ix[d].add &&
+                   s->ix[d].node == ix[d].node;
         if (same)
             return s->node;
     }

@@ -109,7 +109,8 @@ static int copy_access(clpi_program *p, clpi_nest *into, const clpi_nest *from, 
 static void append(clpi_program *p, clpi_nest *into, const clpi_nest *from, const int *forward)
 {
     renaming r = { CLPI_NEW_N(p->arena, int, from->nodes.n + 1), CLPI_NEW_N(p->arena, int, from->accesses.n + 1) };
-    bool *live_nodes = CLPI_NEW_N(p->arena, bool, from->nodes.n + 1), *live_accesses = CLPI_NEW_N(p->arena, bool, from->accesses.n + 1);
+    bool *live_nodes = CLPI_NEW_N(p->arena, bool, from->nodes.n + 1),
+         *live_accesses = CLPI_NEW_N(p->arena, bool, from->accesses.n + 1);
     if (p->arena->failed)
         return;
     for (uint32_t o = 0; o < from->outs.n; o++) {
@@ -178,8 +179,8 @@ static void lift_scalars(const clpi_program *p, clpi_steps *steps)
     for (uint32_t i = 1; i < steps->n; i++) {
         clpi_step *s = steps->items[i];
         uint32_t at = i;
-        while (is_scalar_nest(s) && at > 0 && steps->items[at - 1]->kind == CLPI_STEP_NEST && !is_scalar_nest(steps->items[at - 1]) &&
-               only_harmless(p, steps->items[at - 1]->nest, s->nest, never))
+        while (is_scalar_nest(s) && at > 0 && steps->items[at - 1]->kind == CLPI_STEP_NEST &&
+               !is_scalar_nest(steps->items[at - 1]) && only_harmless(p, steps->items[at - 1]->nest, s->nest, never))
             at--;
         memmove(&steps->items[at + 1], &steps->items[at], (i - at) * sizeof(clpi_step *));
         steps->items[at] = s;
@@ -249,8 +250,8 @@ static void merge(clpi_program *p, clpi_step *a, const clpi_step *b)
         forward[i] = -1;
         for (uint32_t o = 0; x->kind == CLPI_NODE_LOAD && o < n->outs.n; o++) {
             const clpi_out *out = &n->outs.items[o];
-            if (out->kind == CLPI_OUT_STORE &&
-                clpi_depend_accesses(p, n, &n->accesses.items[out->access], nb, &nb->accesses.items[x->access]) == CLPI_SAME_POINT)
+            if (out->kind == CLPI_OUT_STORE && clpi_depend_accesses(p, n, &n->accesses.items[out->access], nb,
+                                                                    &nb->accesses.items[x->access]) == CLPI_SAME_POINT)
                 forward[i] = out->value;
         }
     }
@@ -340,7 +341,8 @@ static void share_rows(clpi_program *p, clpi_steps *steps)
 
 /* ---- Dead tiles, rows, lifetimes ---- */
 
-typedef void (*use_fn)(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a, bool writes, void *user);
+typedef void (*use_fn)(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
+                       bool writes, void *user);
 
 static void nest_uses(clpi_program *p, clpi_step *s, const clpi_step *shared, const clpi_nest *n, use_fn fn, void *user)
 {
@@ -362,7 +364,8 @@ static void each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared
             fn(p, s, shared, s->dot->dest, NULL, true, user);
         }
         const int whole[] = { s->tile, s->tile2, s->lo, s->hi, s->condition, s->index };
-        bool has_whole = s->kind == CLPI_STEP_SORT || s->kind == CLPI_STEP_FOR || s->kind == CLPI_STEP_WHILE || s->kind == CLPI_STEP_BRANCH;
+        bool has_whole = s->kind == CLPI_STEP_SORT || s->kind == CLPI_STEP_FOR || s->kind == CLPI_STEP_WHILE ||
+                         s->kind == CLPI_STEP_BRANCH;
         for (int k = 0; has_whole && k < 6; k++)
             if (whole[k] >= 0)
                 fn(p, s, shared, whole[k], NULL, false, user);
@@ -373,7 +376,8 @@ static void each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared
     }
 }
 
-static void count_read(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a, bool writes, void *user)
+static void count_read(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
+                       bool writes, void *user)
 {
     (void)p, (void)shared;
     if (!writes || (!a && s->dot))
@@ -431,7 +435,8 @@ static void drop_dead_tiles(clpi_program *p)
 
 typedef struct { const clpi_step **shared; bool *spoiled; } row_uses;
 
-static void note_rows(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a, bool writes, void *user)
+static void note_rows(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
+                      bool writes, void *user)
 {
     row_uses *u = user;
     (void)s, (void)writes;
@@ -466,7 +471,8 @@ static void number(clpi_program *p, clpi_steps *steps, bool in_shared)
     }
 }
 
-static void note_life(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a, bool writes, void *user)
+static void note_life(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
+                      bool writes, void *user)
 {
     (void)shared, (void)a, (void)writes, (void)user;
     clpi_tile *t = &p->tiles.items[tile];

@@ -132,8 +132,15 @@ static void lower_reduce(clpi_lower *l, clpi_steps *steps, uint32_t v)
     if (op->kind != CLP_OP_argmax && op->kind != CLP_OP_argmin)
         value = clpi_node_cast(l, n, value, acc);
     int tile = add_tile(l, to);
-    add_out(l, n, (clpi_out){ .kind = CLPI_OUT_REDUCE, .op = op->kind, .access = clpi_access_tile(l, n, tile, out), .value = value,
-                              .value2 = -1, .reduced = (uint32_t)op->attr, .dtype = acc, .old = -1 });
+    add_out(l, n,
+            (clpi_out){ .kind = CLPI_OUT_REDUCE,
+                        .op = op->kind,
+                        .access = clpi_access_tile(l, n, tile, out),
+                        .value = value,
+                        .value2 = -1,
+                        .reduced = (uint32_t)op->attr,
+                        .dtype = acc,
+                        .old = -1 });
     l->tile_of[v] = tile;
 }
 
@@ -149,8 +156,16 @@ static void lower_scan(clpi_lower *l, clpi_steps *steps, uint32_t v)
     clp_dtype acc = sum_dtype(op->kind, t->dtype);
     int value = clpi_node_cast(l, n, clpi_node_of(l, n, clpi_args(ir, op)[0], ix), acc);
     int tile = add_tile(l, t);
-    add_out(l, n, (clpi_out){ .kind = CLPI_OUT_SCAN, .op = op->kind, .access = clpi_access_tile(l, n, tile, ix), .value = value,
-                              .value2 = -1, .reduced = 1u << (op->attr / 2), .is_reverse = op->attr & 1, .dtype = acc, .old = -1 });
+    add_out(l, n,
+            (clpi_out){ .kind = CLPI_OUT_SCAN,
+                        .op = op->kind,
+                        .access = clpi_access_tile(l, n, tile, ix),
+                        .value = value,
+                        .value2 = -1,
+                        .reduced = 1u << (op->attr / 2),
+                        .is_reverse = op->attr & 1,
+                        .dtype = acc,
+                        .old = -1 });
     l->tile_of[v] = tile;
 }
 
@@ -283,7 +298,10 @@ static void lower_atomic(clpi_lower *l, clpi_steps *steps, uint32_t v)
     clpi_nest *n = add_nest(l, steps, v, shape, rank, ix);
     if (!n)
         return;
-    clpi_out out = { .kind = CLPI_OUT_ATOMIC, .op = op->kind, .value = clpi_node_of(l, n, clpi_op_value(ir, op, 0), ix), .value2 = -1,
+    clpi_out out = { .kind = CLPI_OUT_ATOMIC,
+                     .op = op->kind,
+                     .value = clpi_node_of(l, n, clpi_op_value(ir, op, 0), ix),
+                     .value2 = -1,
                      .dtype = clpi_type_of(ir, (clp_val){ v })->dtype };
     if (op->kind == CLP_OP_atomic_cas)
         out.value2 = clpi_node_of(l, n, clpi_op_value(ir, op, 1), ix);
@@ -382,7 +400,10 @@ static void assign_carried(clpi_lower *l, clpi_steps *steps, const int *tiles, c
         clpi_nest *nest = add_nest(l, steps, op, t->shape, t->rank, ix);
         if (!nest)
             return;
-        int node = clpi_node_add(l, nest, (clpi_node){ .kind = CLPI_NODE_LOAD, .dtype = t->dtype, .access = clpi_access_tile(l, nest, fresh[i], ix) });
+        int node = clpi_node_add(l, nest,
+                                 (clpi_node){ .kind = CLPI_NODE_LOAD,
+                                              .dtype = t->dtype,
+                                              .access = clpi_access_tile(l, nest, fresh[i], ix) });
         store_out(l, nest, clpi_access_tile(l, nest, tiles[i], ix), node);
     }
 }

@@ -153,7 +153,8 @@ void       clpi_nest_print(const clpi_program *program, clpi_str *s);      /* `c
 typedef enum clpi_depend { CLPI_APART, CLPI_SAME_POINT, CLPI_OVERLAP } clpi_depend;
 clpi_depend clpi_depend_ops(const clpi_ir *ir, const clpi_plan *plan, const clpi_op *a, const clpi_op *b);
 /* The same for two accesses of nests, SAME_POINT meaning equal coordinates at equal points of equal domains. */
-clpi_depend clpi_depend_accesses(const clpi_program *p, const clpi_nest *na, const clpi_access *a, const clpi_nest *nb, const clpi_access *b);
+clpi_depend clpi_depend_accesses(const clpi_program *p, const clpi_nest *na, const clpi_access *a, const clpi_nest *nb,
+                                 const clpi_access *b);
 /* Do two accesses of one thing have a coordinate that is domain dimension 0 in both, at the same place? */
 bool clpi_row_aligned(const clpi_access *a, const clpi_access *b);
 

@@ -1,9 +1,10 @@
 /* peel: the first and the last step of the innermost arbitrary axis, taken out of its loop.
  *
- * In: the steps of a program in one part. Out: a branch on "k is the first" at their head, and one on "k is the last" at their
- * end, moved to parts of their own, which run once, before and behind the loop over k. The scalars that stand before the first
- * branch are computed there too; the last finds every value as the loop's last round left it. Worth it for the loop, which loses
- * its branches and the blocks that only they see. A box never cuts an arbitrary axis, so first and last are the ends of the loop. */
+ * In: the steps of a program in one part. Out: a branch on "k is the first" at their head, and one on "k is the last"
+ * at their end, moved to parts of their own, which run once, before and behind the loop over k. The scalars that stand
+ * before the first branch are computed there too; the last finds every value as the loop's last round left it. Worth it
+ * for the loop, which loses its branches and the blocks that only they see. A box never cuts an arbitrary axis, so
+ * first and last are the ends of the loop. */
 #include "nest/nest.h"
 
 static bool is_leaf_of(const clpi_ir *ir, clp_val v, clpi_op_kind kind, int axis)

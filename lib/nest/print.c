@@ -98,7 +98,10 @@ static void print_step(clpi_str *s, const clpi_program *p, const clpi_step *step
     case CLPI_STEP_SORT: clpi_str_add(s, "%*ssort t%d along %d\n", indent, "", step->tile, step->axis); return;
     case CLPI_STEP_PRINT: clpi_str_add(s, "%*sprint\n", indent, ""); return;
     case CLPI_STEP_SHARED: clpi_str_add(s, "%*sshared d0 < %lld\n", indent, "", (long long)step->extent); break;
-    case CLPI_STEP_FOR: clpi_str_add(s, "%*sfor t%d in t%d .. t%d step %lld\n", indent, "", step->index, step->lo, step->hi, (long long)step->by); break;
+    case CLPI_STEP_FOR:
+        clpi_str_add(s, "%*sfor t%d in t%d .. t%d step %lld\n", indent, "", step->index, step->lo, step->hi,
+                     (long long)step->by);
+        break;
     case CLPI_STEP_WHILE: clpi_str_add(s, "%*swhile t%d\n", indent, "", step->condition); break;
     case CLPI_STEP_BRANCH: clpi_str_add(s, "%*sif t%d\n", indent, "", step->condition); break;
     }
