@@ -1,8 +1,10 @@
 /* cl: what the device-facing half of cl shares: a device, memory on it, a built kernel, a launch in flight.
  *
- *     device.c    finding, opening and describing devices; their limits; memory
+ *     device.c    finding, opening and describing devices; their limits
+ *     memory.c    memory on them
  *     program.c   texts into programs
- *     launch.c    launches, their events, what they print
+ *     launch.c    launches and their events
+ *     print.c     what a launch printed
  *     adopt.c     the caller's own OpenCL objects (clpallas_cl.h)
  *     cl.c        the backend's table
  *
