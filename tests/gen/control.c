@@ -96,16 +96,14 @@ static void while_loop(gen *g)
         make_var(g);
     const value c = need(g, CLP_BOOL, &none, EXACT);
     emit(g, "var c%d = 0;", id);
-    emit(g, "while ((c%d < %d) & (%s | (c%d < 1))) {", id, 1 + below(g, 4), c.name, id);
+    emit(g, "while ((c%d < %d) & (%s | (c%d < 1))) { c%d += 1;", id, 1 + below(g, 4), c.name, id,
+         id);
     const int kept = g->n_pool;
     value count = { .dtype = CLP_I32, .mag = INFINITY };
     say(count.name, sizeof count.name, "c%d", id);
     add_value(g, &count);
     body(g, 2 + below(g, 4));
     g->n_pool = g->n_pool > kept ? kept : g->n_pool;
-    g->depth++;
-    emit(g, "c%d += 1;", id);
-    g->depth--;
     emit(g, "}");
 }
 

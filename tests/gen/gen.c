@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 #include "support/support.h"
 
-const limits gen_all = { 20, 3, 26 };
+const limits gen_all = { 33, 3, 26 };
 
 int below(gen *g, int n)
 {
@@ -172,7 +172,7 @@ value let(gen *g, clp_dtype t, const shape *s, double mag, double err, const cha
 
 void kernel_make(made *k, uint64_t seed, const limits *l)
 {
-    static const int odd[] = { 1, 2, 3, 3, 4, 5, 5, 7, 7, 8, 9, 11, 13, 16, 17, 19, 20 };
+    static const int odd[] = { 1, 2, 3, 3, 4, 5, 5, 7, 7, 8, 9, 11, 13, 16, 17, 19, 20, 20, 25, 33 };
     gen g = { .k = k, .state = seed * 0x9e3779b97f4a7c15u + 1, .limits = *l };
     *k = (made){ .seed = seed };
     for (int i = 0; i < 4; i++) {

@@ -63,7 +63,7 @@ static void slice(gen *g, subs *s, int n, subscripted what)
 }
 
 /* Tiles for one dimension, or for two next to each other. */
-static void gather(gen *g, subs *s, const int *n, int n_dims)
+static void gather(gen *g, subs *s, const int *n, int n_dims, subscripted what)
 {
     shape a = { 1 + below(g, 2), { g->sizes[below(g, 4)], g->sizes[below(g, 4)] } }, b = a, both = a;
     if (one_in(g, 8))
@@ -72,7 +72,8 @@ static void gather(gen *g, subs *s, const int *n, int n_dims)
         a.n[1] = 1;
         b.n[0] = 1;
     }
-    const value x = index_tile(g, &a, n[0]);
+    const bool is_anywhere = what == VALUE && one_in(g, 3);
+    const value x = is_anywhere ? need(g, CLP_I32, &a, EXACT) : index_tile(g, &a, n[0]);
     add_sub(s, x.name);
     if (n_dims == 2) {
         const value y = index_tile(g, &b, n[1]);
@@ -125,7 +126,7 @@ static subs make_subs(gen *g, const shape *of, subscripted what)
             integer(g, &s, of->n[d], what);
         else if (choice == 5 && !has_gather) {
             const int n = d + 1 < of->rank && one_in(g, 2) ? 2 : 1;
-            gather(g, &s, of->n + d, n);
+            gather(g, &s, of->n + d, n, what);
             has_gather = true;
             d += n - 1;
         } else

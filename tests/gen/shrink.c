@@ -11,10 +11,13 @@ static int indent(const char *text)
     return (int)strspn(text, " ");
 }
 
+/* A loop's header may hold the start of its body: what must not be lost. */
 static bool opens(const char *text)
 {
-    const size_t n = strlen(text);
-    return n > 0 && text[n - 1] == '{';
+    int depth = 0;
+    for (const char *c = text; *c; c++)
+        depth += *c == '{' ? 1 : *c == '}' ? -1 : 0;
+    return depth > 0 || !strncmp(text + indent(text), "} else", 6);
 }
 
 /* The line that closes what line i opens. */
@@ -53,11 +56,10 @@ static bool drop_line(made *k, made *tried, int i, fails_fn fails, void *user)
         return keep_if_it_fails(k, tried, fails, user);
     }
     const int end = closing(k, i), has_else = opens(k->lines[end].text);
-    remove_lines(tried, i, has_else ? end - i : end - i + 1);
-    if (text[indent(text)] != '}' && has_else) { /* `if` and `else` both */
-        memcpy(tried, k, sizeof *k);
-        remove_lines(tried, i, closing(k, end) - i + 1);
-    }
+    if (text[indent(text)] == '}') /* its closing line is the `if`'s */
+        remove_lines(tried, i, end - i);
+    else
+        remove_lines(tried, i, (has_else ? closing(k, end) : end) - i + 1);
     if (keep_if_it_fails(k, tried, fails, user))
         return true;
     if (has_else || text[indent(text)] == '}')

@@ -64,7 +64,7 @@ static value some_of_shape(gen *g, const shape *s)
             return mark(g, let(g, v.dtype, s, v.mag, 0, "reshape(%s, %s)", v.name, dims), v.is_zero_free);
     }
     if (s->rank == 0)
-        return let(g, CLP_I32, s, INFINITY, 0, "cast(%d, i32)", below(g, 10) - 3);
+        return let(g, CLP_I32, s, INFINITY, 0, "max(iota([1])) + %d", below(g, 10) - 3); /* no constant to the parser */
     return let(g, CLP_I32, s, INFINITY, 0, "iota(%s, axis = %d) * %d - %d", dims, below(g, s->rank), 1 + below(g, 5),
                below(g, 9));
 }
