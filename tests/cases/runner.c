@@ -592,6 +592,7 @@ int main(int argc, char **argv)
 {
     static const char *const schedules[] = { "auto", "vector", "simt" };
     static const char *const orders[] = { "forward", "reverse", "shuffle" };
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not take along what was said before it */
     const int schedule = argc < 5 ? -1 : position(schedules, 3, argv[3]);
     const int order = argc < 5 ? -1 : position(orders, 3, argv[4]);
     if (schedule < 0 || order < 0)

@@ -1,6 +1,8 @@
 /* The interpreter through the public interface: meaning that no device can be asked about, and what its short cuts must not
  * change: memory shared by values, loads that stand for the array, tiles taken over in place.                          */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <math.h>
+#include <sys/mman.h>
 
 #include "interp/interp.h"
 #include "support/support.h"
@@ -334,6 +336,19 @@ Test(interp, print_follows_the_order_of_programs)
     bench_close(&t);
 }
 
+Test(interp, print_has_braces_when_they_are_doubled)
+{
+    bench t;
+    bench_open(&t, "kernel k(in x: f32[2]) grid () { print(\"{{}} {{{}}} }}{{ { }\", 7); print(\"{{\"); }");
+    float x[2] = { 0, 0 };
+    clp_array arrays[] = { vector(CLP_F32, x, (int64_t[]){ 2 }) };
+    OK(t.ctx, clp_run(t.k, arrays, 1, NULL));
+    cr_assert_eq(t.lines.n, 2);
+    cr_expect_str_eq(t.lines.text[0], "{} {7} }{ { }");
+    cr_expect_str_eq(t.lines.text[1], "{");
+    bench_close(&t);
+}
+
 /* ---- Orders ---- */
 
 Test(interp, every_order_is_a_permutation)
@@ -351,4 +366,25 @@ Test(interp, every_order_is_a_permutation)
     for (uint64_t i = 0; i < 100; i++)
         moved += clpi_sequence_at(CLP_ORDER_SHUFFLE, 1, 100, i) != clpi_sequence_at(CLP_ORDER_SHUFFLE, 2, 100, i);
     cr_expect(moved > 80, "seeds differ in %d of 100 places", moved);
+}
+
+/* ---- Far elements ---- */
+
+/* C41: a block that starts past the 31st bit. The memory is reserved and only its last page is touched. */
+Test(interp, blocks_start_past_two_gigabytes)
+{
+    enum { ROWS = 320, WIDTH = 7864320 };
+    const size_t n_bytes = (size_t)ROWS * WIDTH;
+    bench t;
+    bench_open(&t, "kernel k<w = 7864320>(inout x: i8[R, N] block [1, w] at (i, 0)) grid (i = R)\n"
+                   "{ x[0, w - 1] = x[0, w - 2] + 2; }");
+    int8_t *x = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (x == MAP_FAILED)
+        cr_skip_test("no room for 2.5 GB of addresses");
+    x[n_bytes - 2] = 40;
+    clp_array arrays[] = { tile(CLP_I8, x, (int64_t[]){ ROWS, WIDTH }, 2) };
+    OK(t.ctx, clp_run(t.k, arrays, 1, &(clp_run_opts){ .grid_start = (int64_t[]){ 319 }, .grid_count = (int64_t[]){ 1 } }));
+    cr_expect_eq(x[n_bytes - 1], 42);
+    munmap(x, n_bytes);
+    bench_close(&t);
 }
