@@ -2,6 +2,7 @@
  * In: an op whose operands are simplified already. Out: a value that equals it bit for bit under the rules of the language,
  * or null. Floats are careful: x + 0 is not x when x is -0, x - x is not 0 when x is NaN, x * 0 is neither; integers wrap,
  * so for them the ring's identities hold. NaNs are equal whatever their bits.                                          */
+#include <assert.h>
 #include <string.h>
 
 #include "ir/simplify.h"
@@ -270,6 +271,21 @@ static clp_val fold_movement(clpi_simplifier *s, const clpi_op *op, clp_val v)
     return clpi_simplify_emit(s, (clpi_op){ .kind = CLP_OP_broadcast, .operand = -1, .type = op->type, .n_args = 1 }, &inner, NULL);
 }
 
+/* A value's subscripts that take all of it as it is. */
+static clp_val fold_index(const clpi_simplifier *s, const clpi_op *op, const clp_val *args)
+{
+    const clpi_type *t = type_of(s, args[0]);
+    const clpi_sub *subs = clpi_subs(s->in, op);
+    assert(op->n_subs == (uint32_t)t->rank);
+    for (uint32_t i = 0; i < op->n_subs; i++) {
+        int64_t start;
+        if (subs[i].kind != CLPI_SUB_RANGE || subs[i].stride != 1 || subs[i].size != t->shape[i] ||
+            !clpi_const_int(&s->out, args[1 + i], &start) || start != 0)
+            return (clp_val){ 0 };
+    }
+    return args[0];
+}
+
 /* Over axes of size 1. A float sum of -0 alone is left: it is +0. */
 static clp_val fold_reduce(clpi_simplifier *s, const clpi_op *op, clp_val v)
 {
@@ -305,6 +321,7 @@ clp_val clpi_fold(clpi_simplifier *s, const clpi_op *op, const clp_val *args)
     case CLP_OP_cast: return fold_cast(s, op, args[0]);
     case CLP_OP_bitcast: return fold_bitcast(s, op, args[0]);
     case CLP_OP_reshape: case CLP_OP_transpose: case CLP_OP_broadcast: return fold_movement(s, op, args[0]);
+    case CLP_OP_index: return fold_index(s, op, args);
     case CLP_OP_concat: return op->n_args == 1 ? args[0] : (clp_val){ 0 };
     case CLP_OP_sum: case CLP_OP_prod: case CLP_OP_max: case CLP_OP_min: case CLP_OP_any: case CLP_OP_all:
     case CLP_OP_argmax: case CLP_OP_argmin: return fold_reduce(s, op, args[0]);
