@@ -63,10 +63,11 @@ static void print_node(clpi_str *s, const clpi_program *p, const clpi_nest *n, i
     clpi_str_puts(s, "\n");
 }
 
-static void print_nest(clpi_str *s, const clpi_program *p, const clpi_nest *n, int indent)
+/* side: "left " or "right " of a dot; else "". */
+static void print_nest(clpi_str *s, const clpi_program *p, const clpi_nest *n, int indent, const char *side)
 {
     static const char *const arrows[] = { " = ", " <- ", " <- scan ", " <- " };
-    clpi_str_add(s, "%*snest", indent, "");
+    clpi_str_add(s, "%*s%snest", indent, "", side);
     for (int d = n->n_outer; d < n->rank; d++)
         clpi_str_add(s, " d%d < %lld", d, (long long)n->extent[d]);
     clpi_str_puts(s, n->in_order ? " in order\n" : "\n");
@@ -87,13 +88,13 @@ static void print_step(clpi_str *s, const clpi_program *p, const clpi_step *step
 {
     const clpi_dot *d = step->dot;
     switch (step->kind) {
-    case CLPI_STEP_NEST: print_nest(s, p, step->nest, indent); return;
+    case CLPI_STEP_NEST: print_nest(s, p, step->nest, indent, ""); return;
     case CLPI_STEP_DOT:
         clpi_str_add(s, "%*sdot %lld x %lld x %lld: ", indent, "", (long long)d->m, (long long)d->n, (long long)d->k);
         print_tile(s, p, d->dest);
-        clpi_str_add(s, d->accumulates ? " += v%d . v%d\n" : " = v%d . v%d\n", d->a_value, d->b_value);
-        print_nest(s, p, d->a, indent + 4);
-        print_nest(s, p, d->b, indent + 4);
+        clpi_str_add(s, d->accumulates ? " += left.v%d . right.v%d\n" : " = left.v%d . right.v%d\n", d->a_value, d->b_value);
+        print_nest(s, p, d->a, indent + 4, "left ");
+        print_nest(s, p, d->b, indent + 4, "right ");
         return;
     case CLPI_STEP_SORT: clpi_str_add(s, "%*ssort t%d along %d\n", indent, "", step->tile, step->axis); return;
     case CLPI_STEP_PRINT: clpi_str_add(s, "%*sprint\n", indent, ""); return;
