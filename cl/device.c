@@ -163,13 +163,16 @@ static void read_limits(cl_device_id id, clpi_limits *l)
 
 /* ---- Finding ---- */
 
-static int find_devices(cl_device_id *out_ids)
+/* why: what to say where there is none. */
+static int find_devices(cl_device_id *out_ids, const char **out_why)
 {
     cl_platform_id platforms[16];
     cl_uint n_platforms = 0;
     int n = 0;
-    if (clGetPlatformIDs(16, platforms, &n_platforms) != CL_SUCCESS)
+    *out_why = "there is no OpenCL device: no OpenCL implementation is installed that the ICD loader finds";
+    if (clGetPlatformIDs(16, platforms, &n_platforms) != CL_SUCCESS || n_platforms == 0)
         return 0;
+    *out_why = "there is no OpenCL device: the implementations that are installed find none";
     for (cl_uint p = 0; p < n_platforms && p < 16; p++) {
         cl_uint found = 0;
         cl_uint room = (cl_uint)(MAX_DEVICES - n);
@@ -184,7 +187,10 @@ clp_status clpi_cl_list(clpi_env *env, clp_device_fn fn, void *user)
 {
     (void)env;
     cl_device_id ids[MAX_DEVICES];
-    int n = find_devices(ids);
+    const char *why_none;
+    int n = find_devices(ids, &why_none);
+    if (n == 0)
+        fn("cl", false, why_none, user);
     for (int i = 0; i < n; i++) {
         char which[16], text[256];
         const char *why = why_unusable(ids[i]);
@@ -197,9 +203,9 @@ clp_status clpi_cl_list(clpi_env *env, clp_device_fn fn, void *user)
 
 /* ---- Opening ---- */
 
-static clp_status pick(clpi_env *env, const cl_device_id *ids, int n, const char *which, int *out_i)
+/* why: what to say where n is 0. */
+static clp_status pick(clpi_env *env, const cl_device_id *ids, int n, const char *why, const char *which, int *out_i)
 {
-    const char *why = "there is no OpenCL device";
     if (!which) {
         for (int i = 0; i < n; i++) {
             why = why_unusable(ids[i]);
@@ -282,8 +288,9 @@ clp_status clpi_cl_open(const clpi_host *host, const char *which, void **out_dev
 {
     *out_dev = NULL;
     cl_device_id ids[MAX_DEVICES];
-    int n = find_devices(ids), i = 0;
-    CLP_TRY(pick(host->env, ids, n, which, &i));
+    const char *why_none;
+    int n = find_devices(ids, &why_none), i = 0;
+    CLP_TRY(pick(host->env, ids, n, why_none, which, &i));
     CLP_TRY(clpi_cl_open_on(host, ids[i], NULL, NULL, out_dev));
     clpi_cl_device *dev = *out_dev;
     int used = snprintf(dev->text, sizeof dev->text, "cl:%d ", i);

@@ -4,9 +4,28 @@
 
 #include "cl/cl.h"
 
-enum { MAX_LOG = 4000 };      /* bytes of a compiler's output that an error carries */
+/* The line of a compiler's output that says most: the first with an error in it, else the first with anything. */
+static const char *telling_line(const char *log, int *out_n)
+{
+    const char *best = "nothing";
+    size_t n_best = strlen(best);
+    bool is_error = false, is_any = false;
+    for (const char *p = log; *p && !is_error;) {
+        size_t n = strcspn(p, "\r\n");
+        const char *word = strstr(p, "error");
+        is_error = word && word < p + n;
+        if (n > 0 && (is_error || !is_any)) {
+            best = p;
+            n_best = n;
+            is_any = true;
+        }
+        p += n + (p[n] != 0);
+    }
+    *out_n = (int)(n_best < 300 ? n_best : 300);
+    return best;
+}
 
-/* Our own fault, or the device's: a text of ours does not build. */
+/* Our own fault, or the device's: a text of ours does not build. An error is one line; the whole goes to the dump. */
 static clp_status fail_build(clpi_cl_device *dev, const char *what, cl_program program, cl_int code)
 {
     clpi_env *env = dev->host.env;
@@ -17,9 +36,14 @@ static clp_status fail_build(clpi_cl_device *dev, const char *what, cl_program p
     char *log = clpi_alloc(env, n + 1, 1);
     if (!log)
         return CLP_ERR_OOM;
-    if (clGetProgramBuildInfo(program, dev->id, CL_PROGRAM_BUILD_LOG, n, log, NULL) == CL_SUCCESS)
-        clpi_fail(env, status, "%s: the device's compiler failed: clBuildProgram: %s (%d)\n%.*s", what,
-                  code == CL_BUILD_PROGRAM_FAILURE ? "CL_BUILD_PROGRAM_FAILURE" : "code", (int)code, MAX_LOG, log);
+    if (clGetProgramBuildInfo(program, dev->id, CL_PROGRAM_BUILD_LOG, n, log, NULL) == CL_SUCCESS) {
+        int n_line;
+        const char *line = telling_line(log, &n_line);
+        if (dev->host.dump)
+            dev->host.dump("log", what, log, dev->host.dump_user);
+        clpi_fail(env, status, "%s: the device's compiler failed: clBuildProgram: %s (%d): %.*s", what,
+                  code == CL_BUILD_PROGRAM_FAILURE ? "CL_BUILD_PROGRAM_FAILURE" : "code", (int)code, n_line, line);
+    }
     clpi_free(env, log, n + 1, 1);
     return status;
 }

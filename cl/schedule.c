@@ -83,8 +83,9 @@ clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *
     clpi_cl_schedule *s = CLPI_NEW(arena, clpi_cl_schedule);
     if (!s)
         return CLP_ERR_OOM;
-    bool vector = realisation == CLP_SCHEDULE_VECTOR || (realisation == CLP_SCHEDULE_AUTO && limits->is_cpu);
-    *s = (clpi_cl_schedule){ .program = program, .limits = *limits, .realisation = vector ? CLP_SCHEDULE_VECTOR : CLP_SCHEDULE_SIMT,
+    realisation = clpi_cl_realisation(realisation, limits);
+    bool vector = realisation == CLP_SCHEDULE_VECTOR;
+    *s = (clpi_cl_schedule){ .program = program, .limits = *limits, .realisation = realisation,
                              .group_size = 1, .max_groups = MAX_GROUPS, .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1 };
     if (!vector)
         while (s->group_size < GROUP_SIZE && s->group_size * 2 <= limits->group_size)

@@ -127,7 +127,8 @@ typedef void *(*clp_alloc_fn)(void *user, void *p, size_t old_bytes, size_t new_
 /* A line of a kernel's `print`, without its newline. Called from the thread that runs or waits. */
 typedef void (*clp_print_fn)(const char *line, void *user);
 
-/* Text that a stage of the compiler produced, whole: stage is "ir", "plan", "nest", "schedule" or "cl". */
+/* Text that a stage of the compiler produced, whole: stage is "ir", "plan", "nest", "schedule" or "cl"; or "log", all that
+ * the device's compiler said when it failed, of which an error holds one line.                                        */
 typedef void (*clp_dump_fn)(const char *stage, const char *kernel, const char *text, void *user);
 
 /* The shape of the OpenCL code. */
@@ -146,6 +147,8 @@ typedef struct clp_context_opts {
     void        *print_user;
     clp_dump_fn  dump;        /* NULL: nothing is dumped */
     void        *dump_user;
+    bool         text_only;   /* kernels are for clp_kernel_emit and batching alone: the device's compiler is not asked, so
+                                 what only it refuses does not show, and running one fails with CLP_ERR_ARG */
 } clp_context_opts;
 
 CLP_API CLP_MUST_CHECK clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx);
@@ -158,7 +161,7 @@ CLP_API const char *clp_last_error(const clp_context *ctx);
 CLP_API const char *clp_context_device(const clp_context *ctx);  /* "cl:0 pthread-... (Portable Computing Language)" */
 
 /* Calls fn once for each device that "device" of clp_context_opts can name here, "interp" last. usable is false where a
- * device cannot be used; detail then says why, and else describes it.                                                */
+ * device cannot be used; detail then says why, and else describes it. Without any OpenCL device there is an unusable "cl". */
 typedef void (*clp_device_fn)(const char *which, bool usable, const char *detail, void *user);
 CLP_API CLP_MUST_CHECK clp_status clp_devices(clp_device_fn fn, void *user);
 
@@ -274,7 +277,7 @@ typedef struct clp_operand_desc {
     clp_dtype   dtype;
     const char *shape;      /* "M, K": dims, parameters, integers, as in the kernel language; NULL: rank 0 */
     const char *block;      /* "bm, bk", "_, 128"; NULL: the whole array */
-    const char *index_map;  /* "(i, j, k) -> (i, k)"; with a block only */
+    const char *index_map;  /* "(i, j, k) -> (i, k)": a name for each axis, in the grid's order; with a block only */
     const char *pad;        /* "0", "-inf"; NULL: poison */
     const char *alias;      /* an out operand: the name of the in operand whose storage it shares */
 } clp_operand_desc;
@@ -450,7 +453,7 @@ CLP_API void    clp_if_begin   (clp_builder *b, clp_val condition, const clp_val
 CLP_API void    clp_if_else    (clp_builder *b, const clp_val *values, int n_carried); /* may be left out: inits stay */
 CLP_API void    clp_if_end     (clp_builder *b, const clp_val *values, int n_carried, clp_val *out_results);
 
-CLP_API void    clp_print (clp_builder *b, const char *format, const clp_val *vals, int n_vals);    /* {} per value */
+CLP_API void    clp_print (clp_builder *b, const char *format, const clp_val *vals, int n_vals);    /* {} per value; {{ }} are braces */
 CLP_API void    clp_assert(clp_builder *b, clp_val condition, const char *text);
 
 #ifdef __cplusplus

@@ -47,7 +47,7 @@ typedef struct clpi_launch {
 
 typedef struct clpi_backend {
     const char *name;                                                       /* "cl", "interp" */
-    /* Calls fn for each device; says nothing and returns OK where there is none. */
+    /* Calls fn for each device; where there is none, once for the backend's name, with the reason. */
     clp_status (*list)    (clpi_env *env, clp_device_fn fn, void *user);
     /* which: what stands behind "cl:" in the device's name, NULL for the first. */
     clp_status (*open)    (const clpi_host *host, const char *which, void **out_dev);
@@ -88,5 +88,11 @@ extern const clpi_backend clpi_interp_backend;       /* interp/interp.c */
 clp_status clpi_cl_text(clpi_env *env, clp_stage stage, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
                         clp_schedule schedule, clpi_str *out);
 extern const clpi_limits clpi_cl_reference_limits;   /* a fixed device, for goldens and for emit without one */
+
+/* The shape that a device's code has: what AUTO means there. */
+static inline clp_schedule clpi_cl_realisation(clp_schedule schedule, const clpi_limits *limits)
+{
+    return schedule != CLP_SCHEDULE_AUTO ? schedule : limits->is_cpu ? CLP_SCHEDULE_VECTOR : CLP_SCHEDULE_SIMT;
+}
 
 #endif

@@ -21,6 +21,9 @@ const char *clp_version(void)
 
 clp_status clpi_devices(clpi_env *env, clp_device_fn fn, void *user)
 {
+#ifndef CLPALLAS_OPENCL
+    fn("cl", false, "this build has no OpenCL", user);
+#endif
     for (int i = 0; clpi_backends[i]; i++)
         CLP_TRY(clpi_backends[i]->list(env, fn, user));
     return CLP_OK;
@@ -118,6 +121,7 @@ static clp_status context_new(const clp_context_opts *opts, clp_status (*open)(c
     clpi_env_init(&ctx->env, opts->alloc, opts->alloc_user);
     ctx->host = (clpi_host){ &ctx->env, opts->print, opts->print_user, opts->dump, opts->dump_user };
     ctx->schedule = opts->schedule;
+    ctx->text_only = opts->text_only;
     clp_status status = CLP_OK;
     if (opts->schedule < CLP_SCHEDULE_AUTO || opts->schedule > CLP_SCHEDULE_SIMT)
         status = clpi_fail(&ctx->env, CLP_ERR_ARG, "schedule: there is no schedule %d", (int)opts->schedule);

@@ -1,6 +1,6 @@
 /* kernel: from text or a description to what the device runs.
- * In: a source and parameters, a description, or a kernel to be batched. Out: a kernel, compiled for the context's device, so that every error that
- * does not depend on arrays shows here.
+ * In: a source and parameters, a description, or a kernel to be batched. Out: a kernel, compiled for the
+ * context's device, so that every error that does not depend on arrays shows here; without code in a context for text only.
  * kernel_build is the compiler: each stage is a call, in order.                                                        */
 #include <errno.h>
 #include <stdio.h>
@@ -90,7 +90,7 @@ static clp_status kernel_build(clp_kernel *k, const origin *from)
     CLP_TRY(clpi_plan_new(k->ir, &k->arena, &k->plan));
     CLP_TRY(dump(k, "plan"));
     CLP_TRY(list_operands(k));
-    return ctx->backend->compile(ctx->dev, k->ir, k->plan, ctx->schedule, &k->exe);
+    return ctx->text_only ? CLP_OK : ctx->backend->compile(ctx->dev, k->ir, k->plan, ctx->schedule, &k->exe);
 }
 
 static clp_status kernel_new(clp_context *ctx, const origin *from, clp_kernel **out_kernel)

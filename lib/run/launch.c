@@ -61,6 +61,8 @@ static clp_status start(clp_event *event, const clp_run_opts *opts)
 static clp_status run(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts)
 {
     const clp_kernel *k = event->kernel;
+    if (!k->exe)
+        return clpi_fail(&event->ctx->env, CLP_ERR_ARG, "%s: its context makes kernels for their text only", k->ir->name);
     CLP_TRY(check_opts(event, opts));
     if (arrays && looks_first(k, arrays, n_arrays))
         wait_for_others(opts);

@@ -215,6 +215,7 @@ Test(cl, says_what_the_compiler_of_the_device_said)
     cr_expect(strstr(clpi_error_text(&h.env), "by_hand: the device's compiler failed: clBuildProgram: CL_BUILD_PROGRAM_FAILURE (-11)"), "%s",
               clpi_error_text(&h.env));
     cr_expect(strstr(clpi_error_text(&h.env), "no_such_thing"), "%s", clpi_error_text(&h.env));
+    cr_expect_null(strchr(clpi_error_text(&h.env), '\n'), "%s", clpi_error_text(&h.env));
     hand_close(&h);
 }
 

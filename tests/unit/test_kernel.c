@@ -191,6 +191,43 @@ Test(kernel, runs_a_box)
     clp_context_free(ctx);
 }
 
+/* ---- For text only ---- */
+
+static void count_code(const char *stage, const char *name, const char *text, void *user)
+{
+    (void)name;
+    (void)text;
+    *(int *)user += !strcmp(stage, "cl");
+}
+
+static void count_bytes(const char *text, size_t n_bytes, void *user)
+{
+    (void)text;
+    *(size_t *)user += n_bytes;
+}
+
+/* On the first device there is; the backend would have handed out its code. */
+Test(kernel, in_a_context_for_text_is_emitted_and_not_compiled)
+{
+    clp_context *ctx;
+    int n_codes = 0;
+    size_t n_bytes = 0;
+    OK(NULL, clp_context_new(&(clp_context_opts){ .text_only = true, .dump = count_code, .dump_user = &n_codes }, &ctx));
+    clp_kernel *k = kernel(ctx, TWICE);
+    float x[4] = { 1, 2, 3, 4 }, o[4] = { 0 };
+    clp_array arrays[2] = { vector(x, &(int64_t){ 4 }), vector(o, &(int64_t){ 4 }) };
+    FAILS(ctx, CLP_ERR_ARG, "text only", clp_run(k, arrays, 2, NULL));
+    cr_expect_eq(o[3], 0);
+    OK(ctx, clp_kernel_emit(k, CLP_STAGE_IR, count_bytes, &n_bytes));
+    cr_expect_gt(n_bytes, 0);
+    cr_expect_eq(n_codes, 0);
+    clp_kernel *batched;
+    OK(ctx, clp_kernel_batch(k, "x, o", &batched));
+    clp_kernel_free(batched);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
 /* ---- On a device ---- */
 
 Test(kernel, refuses_orders_that_a_device_does_not_have)
