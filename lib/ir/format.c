@@ -118,17 +118,32 @@ static void put_tile(const clpi_type *t, int axis, const clpi_elem *e, bool is_s
     clpi_str_puts(s, "]");
 }
 
+clpi_format_part clpi_format_next(const char **at)
+{
+    const char *p = *at;
+    if (p[0] == '{' && p[1] == '}') {
+        *at = p + 2;
+        return (clpi_format_part){ .is_hole = true };
+    }
+    size_t n = strcspn(p, "{}");
+    if (n > 0) {
+        *at = p + n;
+        return (clpi_format_part){ .bytes = p, .n = n };
+    }
+    *at = p + (p[0] != 0) + (p[0] != 0 && p[0] == p[1]);
+    return (clpi_format_part){ .bytes = p, .n = p[0] != 0 };
+}
+
 void clpi_format_print(const clpi_ir *ir, const clpi_op *print, const clpi_elem *const *vals, clpi_str *s)
 {
-    const char *p = ir->strings.items[print->attr];
-    for (uint32_t i = 0; i < print->n_args; i++) {
-        const char *hole = strstr(p, "{}");
-        if (!hole)
-            break;
-        clpi_str_put(s, p, (size_t)(hole - p));
+    const char *at = ir->strings.items[print->attr];
+    uint32_t i = 0;
+    for (clpi_format_part part = clpi_format_next(&at); part.is_hole || part.n > 0; part = clpi_format_next(&at)) {
+        if (!part.is_hole) {
+            clpi_str_put(s, part.bytes, part.n);
+            continue;
+        }
         const clpi_type *t = clpi_type_of(ir, clpi_args(ir, print)[i]);
-        put_tile(t, 0, vals[i], clpi_type_elems(t) > 1000, s);
-        p = hole + 2;
+        put_tile(t, 0, vals[i++], clpi_type_elems(t) > 1000, s);
     }
-    clpi_str_puts(s, p);
 }

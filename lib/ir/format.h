@@ -4,6 +4,11 @@
 
 #include "ir/ir.h"
 
+/* The next part of a print's string, which *at moves past: a {}, or bytes that are printed; n 0: its end. {{ and }} print
+ * one brace each.                                                                                                      */
+typedef struct clpi_format_part { bool is_hole; const char *bytes; size_t n; } clpi_format_part;
+clpi_format_part clpi_format_next(const char **at);
+
 /* Appends the line of one `print` op, without a newline: each {} of its string replaced by the value of that number.
  * vals[i]: the elements of operand i in row-major order. Scalars are the shortest numbers that read back as themselves,
  * tiles stand on one line as NumPy has them, "[4.2 2.4]", shortened by "..." from 1000 elements on.                     */

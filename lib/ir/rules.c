@@ -4,6 +4,7 @@
  * with these and the verifier runs them again, so that nothing about types is written twice.                           */
 #include <assert.h>
 
+#include "ir/format.h"
 #include "ir/ir.h"
 #include "ir/make.h"
 
@@ -512,8 +513,9 @@ static bool rule_effect(const clpi_ir *ir, const clpi_op *op, clpi_type *out, cl
         return scalar_bool(arg(ir, op, 0), "assert", why);
     assert(op->attr < ir->strings.n);
     uint32_t n = 0;
-    for (const char *p = ir->strings.items[op->attr]; *p; p++)
-        n += p[0] == '{' && p[1] == '}';
+    const char *at = ir->strings.items[op->attr];
+    for (clpi_format_part part = clpi_format_next(&at); part.is_hole || part.n > 0; part = clpi_format_next(&at))
+        n += part.is_hole;
     if (n != op->n_args)
         return refuse(why, "`print` has %u {} in its text and %u values", n, op->n_args);
     return true;
