@@ -90,7 +90,40 @@ static bool parse_one(reader *r, const char *what, const char *owner, const char
 
 /* ---- Index maps ---- */
 
-/* "(i, j) ->" names the axes by their place: in what follows, these names are replaced by the axes' own. */
+/* The k-th of names is this one; n: none. */
+static int find_name(const char *const *names, int n, const char *name)
+{
+    int k = 0;
+    while (k < n && strcmp(names[k], name) != 0)
+        k++;
+    return k;
+}
+
+/* Behind the arrow: the names of the map become the axes' own. An axis that the map gives another name to is not known
+ * by its own there, but as an argument of `num_programs`. */
+static bool rename_axes(reader *r, clpi_parser *p, const char *const *names, int n)
+{
+    const char *own[CLP_MAX_RANK + 16];
+    for (int k = 0; k < n; k++)
+        own[k] = r->desc->axes[k].name;
+    for (uint32_t i = p->i; i < p->tokens.n; i++) {
+        clpi_token *t = &p->tokens.items[i];
+        if (t->kind != CLPI_T_NAME || clpi_peek_at(p, i + 1 - p->i)->kind == CLPI_T_OPEN_PAREN)
+            continue;
+        const clpi_token *of = &p->tokens.items[i - 2];
+        bool is_asked = t[-1].kind == CLPI_T_OPEN_PAREN && of->kind == CLPI_T_NAME && strcmp(of->text, "num_programs") == 0;
+        int k = find_name(names, n, t->text);
+        if (k < n) {
+            t->text = own[k];
+        } else if (!is_asked && find_name(own, n, t->text) < n) {
+            clpi_diag_add(&r->diag, t->pos, "the map does not name the axis `%s`", t->text);
+            return false;
+        }
+    }
+    return true;
+}
+
+/* "(i, j) ->" names the axes by their place, each once. */
 static bool parse_map_names(reader *r, clpi_parser *p)
 {
     const char *names[CLP_MAX_RANK + 16];
@@ -102,6 +135,10 @@ static bool parse_map_names(reader *r, clpi_parser *p)
         clpi_name name;
         if (!clpi_expect_name(p, "the name of an axis", &name))
             return false;
+        if (n < n_max && find_name(names, n, name.text) < n) {
+            clpi_diag_add(&r->diag, name.pos, "the map names two axes `%s`", name.text);
+            return false;
+        }
         if (n < n_max)
             names[n] = name.text;
         n++;
@@ -114,32 +151,14 @@ static bool parse_map_names(reader *r, clpi_parser *p)
         clpi_diag_add(&r->diag, pos, "the map names %d ax%s, the grid has %d", n, n == 1 ? "is" : "es", n_axes);
         return false;
     }
-    for (uint32_t i = p->i; i < p->tokens.n; i++) {
-        clpi_token *t = &p->tokens.items[i];
-        bool is_name = t->kind == CLPI_T_NAME && clpi_peek_at(p, i + 1 - p->i)->kind != CLPI_T_OPEN_PAREN;
-        for (int k = 0; is_name && k < n; k++) {
-            if (strcmp(t->text, names[k]) == 0) {
-                t->text = r->desc->axes[k].name;
-                break;
-            }
-        }
-    }
-    return true;
+    return rename_axes(r, p, names, n);
 }
 
 static bool parse_map(reader *r, const clp_operand_desc *d, clpi_exprs *out)
 {
     clpi_parser *p = open_text(r, "index map", d->name, d->index_map);
-    bool has_arrow = false;
-    for (uint32_t i = 0; p && i < p->tokens.n; i++)
-        has_arrow = has_arrow || p->tokens.items[i].kind == CLPI_T_ARROW;
-    if (!p || (has_arrow && !parse_map_names(r, p)))
-        return false;
-    if (clpi_at(p, CLPI_T_OPEN_PAREN) && clpi_peek_at(p, 1)->kind == CLPI_T_CLOSE_PAREN) {
-        clpi_next(p);
-        clpi_next(p);
-    }
-    return parse_list(r, p, out);
+    return p && parse_map_names(r, p) && clpi_expect(p, CLPI_T_OPEN_PAREN, "`->`") &&
+           clpi_parse_exprs(p, CLPI_T_CLOSE_PAREN, out) && at_end(p);
 }
 
 /* ---- The tree ---- */

@@ -127,7 +127,7 @@ Test(trace, every_part_of_a_description)
         { CLP_IN, "x", CLP_F32, "M, 2 * N + 1, 7", "_, element(b + 2, pad = (1, 3)), 7", "(i, j) -> (t[i, j % 2] + n, i * b, 0)", "-inf", NULL },
         { CLP_IN, "y", CLP_I4, "M * 2", "8", "(i, j) -> (M - 1 - i)", "-1", NULL },
         { CLP_IN, "z", CLP_F32, "M, N", "1, 2", "(p, q) -> (min(p, num_programs(i) - 1), q)", NULL, NULL },
-        { CLP_OUT, "q", CLP_F32, "M, N", "b + 2, 7", "(i, j)", NULL, "z" },
+        { CLP_OUT, "q", CLP_F32, "M, N", "b + 2, 7", "(i, j) -> (i, j)", NULL, "z" },
         { CLP_INOUT, "h", CLP_U8, "", NULL, NULL, "255", NULL } };
     clp_axis_desc axes[] = { { "i", "max(1, cdiv(M, b))", false }, { "j", "n * 2", true } };
     clp_param params[] = { { "b", 4 } };
@@ -456,6 +456,12 @@ Test(trace, mistakes_in_texts_say_which_text_and_where)
     expect_text_error("N", "8, 8", "(i) -> (i, 0)", NULL, "k: x: block has 2 dims, array has 1");
     expect_text_error("N", "8", "(i) -> (i, 0)", NULL, "k: x: the index map has 2 expressions, the block has 1 dim: one for each, `_` included");
     expect_text_error("N", "8", "(i, j) -> (i)", NULL, "k: x: index map \"(i, j) -> (i)\", column 1: the map names 2 axes, the grid has 1");
+    expect_text_error("N", "8", "(i)", NULL, "k: x: index map \"(i)\", column 4: expected `->` after the axes, got the end of the text");
+    expect_text_error("N", "8", "i -> (i)", NULL, "k: x: index map \"i -> (i)\", column 1: expected `(`, got `i`");
+    expect_text_error("N", "8", "(i) -> i", NULL, "k: x: index map \"(i) -> i\", column 8: expected `(` after `->`, got `i`");
+    expect_text_error("N", "8", "(i) -> (i) + 1", NULL, "k: x: index map \"(i) -> (i) + 1\", column 12: expected `,` or the end, got `+`");
+    expect_text_error("N", "8", "(p) -> (i)", NULL, "k: x: index map \"(p) -> (i)\", column 9: the map does not name the axis `i`");
+    expect_text_error("N", "8", "(i, i) -> (i)", NULL, "k: x: index map \"(i, i) -> (i)\", column 5: the map names two axes `i`");
     expect_text_error("N", "8", NULL, NULL, "k: x: a block needs an index map");
     expect_text_error("N", NULL, "(i) -> (i)", NULL, "k: x: an index map needs a block");
 }
