@@ -47,6 +47,8 @@ static const char *parse_header(const char *header, npy *out)
     if (!descr || !order || !parse_shape(find_key(header, "'shape'"), out))
         return "its header is not NumPy's";
     out->is_fortran = !strncmp(order, "True", 4);
+    if (!out->is_fortran && strncmp(order, "False", 5) != 0)
+        return "its fortran_order is neither True nor False";
     char byte_order = '|';
     if (strchr("<>|=", *descr))
         byte_order = *descr++;
@@ -89,7 +91,11 @@ static const char *parse(npy *out)
             return "its shape is too large";
     if (need > out->map_bytes - head - n)
         return "it ends early";
-    out->data = (unsigned char *)out->map + head + n;
+    /* Elements stand aligned: where the file has them elsewhere, they move over the header, which is done with. */
+    const size_t at = head + n, misaligned = at % (size_t)out->item_bytes;
+    out->data = (unsigned char *)out->map + at - misaligned;
+    if (misaligned)
+        memmove(out->data, (unsigned char *)out->map + at, need);
     return NULL;
 }
 
@@ -102,6 +108,11 @@ bool npy_open(const char *path, npy *out, char *why, size_t why_bytes)
         snprintf(why, why_bytes, "%s", strerror(errno));
         if (fd >= 0)
             close(fd);
+        return false;
+    }
+    if (S_ISDIR(facts.st_mode) || (S_ISREG(facts.st_mode) && facts.st_size == 0)) {
+        snprintf(why, why_bytes, S_ISDIR(facts.st_mode) ? "it is a directory" : "the file is empty");
+        close(fd);
         return false;
     }
     out->map_bytes = (size_t)facts.st_size;

@@ -104,19 +104,47 @@ Test(arrays, writes_and_reads_every_dtype)
     }
 }
 
+/* A file of six i4 with this dict. */
+static void write_six(const char *path, const char *dict)
+{
+    const int32_t data[] = { 0, 10, 1, 11, 2, 12 };
+    FILE *f = fopen(path, "wb");
+    cr_assert(f);
+    fwrite("\x93NUMPY\x01\x00", 1, 8, f);
+    fputc((int)strlen(dict), f);
+    fputc(0, f);
+    fputs(dict, f);
+    fwrite(data, 1, sizeof data, f);
+    fclose(f);
+}
+
+Test(arrays, reads_elements_that_do_not_stand_aligned)
+{
+    char path[64], dict[100];
+    for (int n_spaces = 0; n_spaces < 8; n_spaces++) {
+        snprintf(dict, sizeof dict, "{'descr': '<i4', 'fortran_order': False, 'shape': (6,), }%*s\n", n_spaces, "");
+        write_six(path_here(path, sizeof path), dict);
+        tool_array a = { 0 };
+        cr_assert_eq(array_read(&a, "x", CLP_I32, 1, path), DONE);
+        cr_expect_eq((uintptr_t)a.array.data % sizeof(int32_t), 0, "%d spaces", n_spaces);
+        cr_expect_eq(memcmp(a.array.data, (const int32_t[]){ 0, 10, 1, 11, 2, 12 }, 24), 0, "%d spaces", n_spaces);
+        array_done(&a);
+    }
+}
+
+Test(arrays, refuses_an_order_that_is_neither)
+{
+    char path[64], why[128];
+    npy n;
+    write_six(path_here(path, sizeof path), "{'descr': '<i4', 'fortran_order': Maybe, 'shape': (6,), }\n");
+    cr_assert(!npy_open(path, &n, why, sizeof why));
+    cr_expect_str_eq(why, "its fortran_order is neither True nor False");
+}
+
 Test(arrays, reads_fortran_order)
 {
     char path[64];
-    static const char dict[] = "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }                         \n";
-    const int32_t data[] = { 0, 10, 1, 11, 2, 12 };
-    FILE *f = fopen(path_here(path, sizeof path), "wb");
-    cr_assert(f);
-    fwrite("\x93NUMPY\x01\x00", 1, 8, f);
-    fputc((int)sizeof dict - 1, f);
-    fputc(0, f);
-    fwrite(dict, 1, sizeof dict - 1, f);
-    fwrite(data, 1, sizeof data, f);
-    fclose(f);
+    write_six(path_here(path, sizeof path), "{'descr': '<i4', 'fortran_order': True, 'shape': (2, 3), }                         \n");
     tool_array a = { 0 };
     cr_assert_eq(array_read(&a, "x", CLP_I32, 2, path), DONE);
     const int64_t expected[] = { 0, 1, 2, 10, 11, 12 };
