@@ -33,6 +33,14 @@ static void print_help(void)
            "FILE is kernel text, - is standard input, a bare name (matmul) a standard kernel.\n");
 }
 
+/* What could not be written is an error, whatever was asked for. */
+static int end_of_output(int status)
+{
+    if (fflush(stdout) || ferror(stdout))
+        return status ? status : fail("standard output cannot be written");
+    return status;
+}
+
 static int run_command(const command *c, int argc, char **argv)
 {
     options o;
@@ -44,9 +52,7 @@ static int run_command(const command *c, int argc, char **argv)
         status = c->run(&o);
     }
     options_done(&o);
-    if (fflush(stdout) || ferror(stdout))
-        return status ? status : fail("standard output cannot be written");
-    return status;
+    return end_of_output(status);
 }
 
 int main(int argc, char **argv)
@@ -54,11 +60,11 @@ int main(int argc, char **argv)
     const char *name = argc > 1 ? argv[1] : "--help";
     if (!strcmp(name, "--version")) {
         printf("clpallas %s\n", clp_version());
-        return DONE;
+        return end_of_output(DONE);
     }
     if (!strcmp(name, "--help") || !strcmp(name, "-h") || !strcmp(name, "help")) {
         print_help();
-        return argc > 1 ? DONE : WRONG_USAGE;
+        return end_of_output(argc > 1 ? DONE : WRONG_USAGE);
     }
     for (int i = 0; i < N_COMMANDS; i++)
         if (!strcmp(name, commands[i].name))

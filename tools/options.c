@@ -118,8 +118,13 @@ static int add_pairs(pairs *list, char *text, bool several, bool needs_value, co
         char *equals = strchr(item, '=');
         if (equals)
             *equals++ = '\0';
-        if (!*item || (needs_value && (!equals || !*equals)))
-            return fail_usage("%s: expected %s, got %s", r->name, r->value, *item ? item : "nothing");
+        if (!*item || (equals ? !*equals : needs_value))
+            return fail_usage("%s: expected %s, got %s%s", r->name, r->value, *item || equals ? item : "nothing",
+                              equals ? "=" : "");
+        /* An output may go to several places; what is given has one value. */
+        for (int i = 0; r->kind != OUTPUT && i < list->n; i++)
+            if (!strcmp(list->items[i].name, item))
+                return fail_usage("%s: %s is given twice: %s and %s", r->name, item, list->items[i].value, equals);
         list->items[list->n++] = (pair){ item, equals };
         item = next;
     }
@@ -204,6 +209,8 @@ static int split_program(options *o, char *text)
     char *colon = strrchr(text, ':');
     if (!colon || strchr(colon, '/'))
         return DONE;
+    if (colon == text || !colon[1])
+        return fail_usage("expected FILE[:KERNEL], got %s", text);
     const size_t n = (size_t)(colon - text);
     char *file = malloc(n + 1);
     if (!file)
@@ -265,6 +272,8 @@ static int parse_option(options *o, unsigned takes, const char *command, int arg
         if (r->value[0] != '[' || (follows && is_number(argv[*i + 1], &number)))
             value = argv[++*i];
     }
+    if (r->value && value && !*value)
+        return fail_usage("%s: expected %s, got nothing", r->name, r->value);
     if (r->kind == TIME && value && (!is_number(value, &number) || number < 1 || number > 1000000))
         return fail_usage("--time: expected a number of runs, got %s", value);
     return set(o, r, value);
