@@ -7,8 +7,10 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/dtype.h"
+#include "plan/bind.h"
 
 int64_t array_elems(const clp_array *a)
 {
@@ -21,6 +23,15 @@ int64_t array_elems(const clp_array *a)
 size_t array_bytes(const clp_array *a)
 {
     return ((size_t)array_elems(a) * (size_t)clp_dtype_bits(a->dtype) + 7) / 8;
+}
+
+static void shape_text(char *out, size_t n_bytes, int rank, const int64_t *shape)
+{
+    size_t n = (size_t)snprintf(out, n_bytes, "[");
+    for (int i = 0; i < rank && n < n_bytes; i++)
+        n += (size_t)snprintf(out + n, n_bytes - n, "%s%lld", i ? ", " : "", (long long)shape[i]);
+    if (n < n_bytes)
+        snprintf(out + n, n_bytes - n, "]");
 }
 
 bool array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape)
@@ -41,6 +52,25 @@ bool array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape)
     memset(a->memory, 0, n_bytes);
     a->array.data = a->memory;
     return true;
+}
+
+/* Sizes that no launch takes, and more than this machine's memory, are refused before anything is allocated. */
+int array_make(tool_array *a, const char *operand, clp_dtype dtype, int rank, const int64_t *shape)
+{
+    double n_bytes = clp_dtype_bits(dtype) / 8.0;
+    for (int i = 0; i < rank; i++) {
+        if (shape[i] < 0 || shape[i] > CLPI_MAX_SIZE)
+            return fail("%s: expected a size of 0 to %lld in dimension %d, got %lld", operand, (long long)CLPI_MAX_SIZE, i,
+                        (long long)shape[i]);
+        n_bytes *= (double)shape[i];
+    }
+    const double has_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+    char text[256];
+    shape_text(text, sizeof text, rank, shape);
+    if (n_bytes > has_bytes && has_bytes > 0)
+        return fail("%s: %s%s takes %.3g GB, the memory here is %.3g GB", operand, clp_dtype_name(dtype), text,
+                    n_bytes / 1e9, has_bytes / 1e9);
+    return array_new(a, dtype, rank, shape) ? DONE : fail("%s: out of memory", operand);
 }
 
 /* Bits of element i, row-major, through strides. */
@@ -108,15 +138,6 @@ void array_done(tool_array *a)
     free(a->memory);
     npy_close(&a->file);
     *a = (tool_array){ 0 };
-}
-
-static void shape_text(char *out, size_t n_bytes, int rank, const int64_t *shape)
-{
-    size_t n = (size_t)snprintf(out, n_bytes, "[");
-    for (int i = 0; i < rank && n < n_bytes; i++)
-        n += (size_t)snprintf(out + n, n_bytes - n, "%s%lld", i ? ", " : "", (long long)shape[i]);
-    if (n < n_bytes)
-        snprintf(out + n, n_bytes - n, "]");
 }
 
 /* Nibbles stand one a byte in files. */
@@ -272,8 +293,9 @@ int array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank,
     }
     if (*rest == ',' && !is_number(rest + 1, &seed))
         return fail("%s: expected a seed, got %s", operand, rest + 1);
-    if (!array_new(a, dtype, rank, shape))
-        return fail("%s: out of memory", operand);
+    const int status = array_make(a, operand, dtype, rank, shape);
+    if (status)
+        return status;
     fill(&a->array, maker, (uint64_t)seed);
     return DONE;
 }

@@ -16,7 +16,7 @@ static void write_text(const char *text, size_t n_bytes, void *user)
 int command_emit(const options *o)
 {
     job j;
-    int status = job_open(&j, o, o->on);
+    int status = job_open_text(&j, o, o->on);
     output w = { .file = stdout };
     if (!status && o->output && !output_open(&w, o->output))
         status = fail("%s: %s", o->output, strerror(errno));

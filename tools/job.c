@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output.h"
 #include "plan/bind.h"
 #include "run/run.h"
 
@@ -16,7 +17,7 @@ static void print_line(const char *line, void *user)
     fprintf(user, "%s\n", line);
 }
 
-static char *read_all(FILE *f)
+static char *read_all(FILE *f, size_t *out_n)
 {
     size_t n = 0, cap = 1 << 16;
     char *text = malloc(cap);
@@ -29,8 +30,7 @@ static char *read_all(FILE *f)
             free(text);
         text = more;
     }
-    if (text)
-        text[n] = '\0';
+    *out_n = n;
     return text;
 }
 
@@ -38,8 +38,10 @@ static clp_status load_kernel(job *j)
 {
     const options *o = j->o;
     if (!strcmp(o->file, "-")) {
-        char *text = read_all(stdin);
-        const clp_status st = text ? clp_kernel_from_text(j->ctx, text, o->kernel, o->params, &j->kernel) : CLP_ERR_OOM;
+        clpi_source source = { .file = "<stdin>" };
+        char *text = read_all(stdin, &source.n_bytes);
+        source.text = text;
+        const clp_status st = text ? clpi_kernel_from_source(j->ctx, &source, o->kernel, o->params, &j->kernel) : CLP_ERR_OOM;
         free(text);
         return st;
     }
@@ -62,11 +64,30 @@ static clp_status batch_kernel(job *j)
     return CLP_OK;
 }
 
-int job_open(job *j, const options *o, const char *device)
+static int check_place(const char *path)
+{
+    return !path || output_check(path) ? DONE : fail("%s: %s", path, strerror(errno));
+}
+
+/* What cannot be written is found out before the work is done. */
+static int check_places(const options *o)
+{
+    int status = check_place(o->svg);
+    if (!status)
+        status = check_place(o->output);
+    for (int k = 0; !status && k < o->outputs.n; k++)
+        status = check_place(o->outputs.items[k].value);
+    return status;
+}
+
+static int open_for(job *j, const options *o, const char *device, bool text_only)
 {
     *j = (job){ .o = o };
     const clp_context_opts opts = { .device = device, .schedule = o->schedule, .print = print_line,
-                                    .print_user = o->json ? stderr : stdout };
+                                    .print_user = o->json ? stderr : stdout, .text_only = text_only };
+    const int status = check_places(o);
+    if (status)
+        return status;
     if (clp_context_new(&opts, &j->ctx))
         return fail_library(NULL);
     const double start = seconds_now();
@@ -79,6 +100,16 @@ int job_open(job *j, const options *o, const char *device)
     j->arrays = calloc((size_t)j->n + 1, sizeof *j->arrays);
     j->args = calloc((size_t)j->n + 1, sizeof *j->args);
     return j->arrays && j->args ? DONE : fail("out of memory");
+}
+
+int job_open(job *j, const options *o, const char *device)
+{
+    return open_for(j, o, device, false);
+}
+
+int job_open_text(job *j, const options *o, const char *device)
+{
+    return open_for(j, o, device, true);
 }
 
 int job_operand(const job *j, int i)
@@ -232,6 +263,8 @@ static int dims_from_options(job *j, int64_t *size, bool *known)
         if (!known[dim])
             size[dim] = value;
         known[dim] = true;
+        if (value > CLPI_MAX_SIZE)
+            return fail("%s: expected a size of 0 to %lld, got %lld", p->name, (long long)CLPI_MAX_SIZE, (long long)value);
         j->dims[j->n_dims++] = (clp_dim){ p->name, value };
     }
     return DONE;
@@ -288,7 +321,7 @@ static int make_missing(job *j, const sizes *s, int i, bool make_up)
         tool_array *a = &j->arrays[i];
         int64_t shape[CLP_MAX_RANK];
         memcpy(shape, a->shape, sizeof shape);
-        return array_new(a, info.dtype, info.rank, shape) ? DONE : fail("%s: out of memory", info.name);
+        return array_make(a, info.name, info.dtype, info.rank, shape);
     }
     if (!source) {
         source = clpi_is_float(info.dtype) ? "randn" : "zeros";

@@ -18,6 +18,45 @@ static void release(output *w)
     errno = error;
 }
 
+/* The folder that a path stands in may be written to: what is written is made there. */
+static bool check_folder(const char *path)
+{
+    char *folder = strdup(path);
+    if (!folder)
+        return false;
+    char *slash = strrchr(folder, '/');
+    if (slash)
+        slash[slash == folder] = '\0';
+    const bool ok = !access(slash ? folder : ".", W_OK | X_OK);
+    const int error = errno;
+    free(folder);
+    errno = error;
+    return ok;
+}
+
+bool output_check(const char *path)
+{
+    struct stat there;
+    const size_t n = strlen(path);
+    if (stat(path, &there)) {
+        if (errno == ENOENT && n > 0 && path[n - 1] == '/')
+            errno = EISDIR;
+        return errno == ENOENT && check_folder(path);
+    }
+    if (S_ISDIR(there.st_mode)) {
+        errno = EISDIR;
+        return false;
+    }
+    if (!S_ISREG(there.st_mode))
+        return !access(path, W_OK);
+    char *target = realpath(path, NULL);
+    const bool ok = target && check_folder(target);
+    const int error = errno;
+    free(target);
+    errno = error;
+    return ok;
+}
+
 bool output_open(output *w, const char *path)
 {
     *w = (output){ 0 };

@@ -10,6 +10,9 @@ typedef struct output {
     char *target, *beside;        /* beside NULL: what stands at the place is written itself */
 } output;
 
+/* Whether output_open can be expected to work, with nothing written yet. false: errno says why. */
+bool output_check(const char *path);
+
 /* A regular file, or none yet: it is written beside its place, which links lead to, and renamed by output_close. What is
  * neither, a device or a pipe, is written itself. false: errno says why, and there is nothing to close.               */
 bool output_open(output *w, const char *path);

@@ -130,11 +130,14 @@ void operand_title(char *text, size_t n_bytes, const job *j, const clpi_bound *b
     }
     n = append(text, n_bytes, n, x->has_block ? "] block [" : "]");
     for (int d = 0; x->has_block && d < x->rank; d++) {
-        snprintf(one, sizeof one,
-                 x->block[d].kind == CLPI_BLOCK_SQUEEZED  ? "%s_"
-                 : x->block[d].kind == CLPI_BLOCK_ELEMENT ? "%selement(%lld)"
-                                                          : "%s%lld",
-                 d ? ", " : "", (long long)x->block[d].n);
+        const clpi_block_dim *b = &x->block[d];
+        n = append(text, n_bytes, n, d ? ", " : "");
+        if (b->kind == CLPI_BLOCK_SQUEEZED)
+            snprintf(one, sizeof one, "_");
+        else if (b->kind == CLPI_BLOCK_ELEMENT && b->pad_lo != 0)
+            snprintf(one, sizeof one, "element(%lld, pad = %lld)", (long long)b->n, (long long)b->pad_lo);
+        else
+            snprintf(one, sizeof one, b->kind == CLPI_BLOCK_ELEMENT ? "element(%lld)" : "%lld", (long long)b->n);
         n = append(text, n_bytes, n, one);
     }
     append(text, n_bytes, n, x->has_block ? "]" : ", seen whole by every program");
@@ -310,14 +313,26 @@ static int print_operand(job *j, const clpi_bound *bound, const views *v)
     return ok ? DONE : fail("out of memory");
 }
 
+void grid_title(char *text, size_t n_bytes, const job *j, const clpi_bound *bound)
+{
+    char one[128];
+    size_t n = append(text, n_bytes, 0, clp_kernel_name(j->kernel));
+    n = append(text, n_bytes, n, ": grid (");
+    for (int a = 0; a < j->ir->n_axes; a++) {
+        snprintf(one, sizeof one, "%s%.64s = %lld%s", a ? ", " : "", j->ir->axes[a].name, (long long)bound->axis_size[a],
+                 j->ir->axes[a].is_arbitrary ? " arbitrary" : "");
+        n = append(text, n_bytes, n, one);
+    }
+    const unsigned long long n_programs = bound->n_sequences * bound->n_steps;
+    snprintf(one, sizeof one, "), %llu program%s", n_programs, n_programs == 1 ? "" : "s");
+    append(text, n_bytes, n, one);
+}
+
 static void print_grid(const job *j, const clpi_bound *bound)
 {
-    printf("%s: grid (", clp_kernel_name(j->kernel));
-    for (int a = 0; a < j->ir->n_axes; a++)
-        printf("%s%s = %lld%s", a ? ", " : "", j->ir->axes[a].name, (long long)bound->axis_size[a],
-               j->ir->axes[a].is_arbitrary ? " arbitrary" : "");
-    printf("), %llu programs. A cell lists the programs that see the block: (",
-           (unsigned long long)(bound->n_sequences * bound->n_steps));
+    char title[1024];
+    grid_title(title, sizeof title, j, bound);
+    printf("%s. A cell lists the programs that see the block: (", title);
     for (int a = 0; a < j->ir->n_axes; a++)
         printf("%s%s", a ? ", " : "", j->ir->axes[a].name);
     printf("), * for all.\n");
@@ -353,7 +368,7 @@ static int show(job *j, const clpi_bound *bound)
 int command_show(const options *o)
 {
     job j;
-    int status = job_open(&j, o, "interp");
+    int status = job_open_text(&j, o, "interp");
     if (!status)
         status = job_arrays(&j, true);
     if (!status) {

@@ -114,7 +114,12 @@ static double draw_operand(FILE *f, const job *j, const clpi_bound *bound, const
 static void draw_all(FILE *f, const job *j, const clpi_bound *bound, const views *all, int n, double *out_width,
                      double *out_height)
 {
-    double top = GAP, widest = 0;
+    char title[1024];
+    grid_title(title, sizeof title, j, bound);
+    fprintf(f, "<text x=\"%d\" y=\"%d\" class=\"t\">", GAP, GAP);
+    put_text(f, title);
+    fprintf(f, "</text>\n");
+    double top = 2 * GAP, widest = (double)strlen(title) * 7.5 + GAP;
     for (int k = 0; k < n; k++) {
         double width;
         top += draw_operand(f, j, bound, &all[k], top, &width) + GAP;

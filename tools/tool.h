@@ -85,6 +85,7 @@ typedef struct tool_array {
 int64_t array_elems(const clp_array *a);
 size_t  array_bytes(const clp_array *a);
 bool    array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape);   /* zeroed; false: no memory */
+int     array_make(tool_array *a, const char *operand, clp_dtype dtype, int rank, const int64_t *shape);   /* the same, saying why not */
 bool    array_copy(tool_array *a, const clp_array *from);                                /* contiguous */
 void    array_done(tool_array *a);
 int     array_read(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *path);
@@ -125,7 +126,8 @@ typedef struct job {
     double           build_s;
 } job;
 
-int  job_open(job *j, const options *o, const char *device);      /* context and kernel */
+int  job_open(job *j, const options *o, const char *device);      /* context and kernel, once output can go where it is to */
+int  job_open_text(job *j, const options *o, const char *device); /* the same for what runs nothing: no device compiles */
 int  job_arrays(job *j, bool make_up_missing);
 void job_run_opts(const job *j, clp_run_opts *out);
 void job_done(job *j);
@@ -159,6 +161,7 @@ typedef struct view {
 typedef struct views { int operand; view *items; int n; } views;          /* sorted by start, each block once */
 
 void view_label(char *text, size_t n_bytes, const job *j, const clpi_bound *bound, const view *v);   /* "(0, *, 2)" */
+void grid_title(char *text, size_t n_bytes, const job *j, const clpi_bound *bound);     /* "matmul: grid (i = 4, j = 2), 8 programs" */
 void operand_title(char *text, size_t n_bytes, const job *j, const clpi_bound *bound, int operand);
 int  svg_write(const char *path, const job *j, const clpi_bound *bound, const views *all, int n);
 

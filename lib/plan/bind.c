@@ -9,7 +9,6 @@
 
 #include "plan/bind.h"
 
-#define MAX_SIZE  INT64_C(0x7fffffff)       /* of a dimension, a dim, an axis */
 #define MAX_REACH (INT64_C(1) << 56)        /* elements: leaves room for differences of reaches in units of four bits */
 
 typedef struct binder {
@@ -84,9 +83,9 @@ static clp_status take_array(const binder *b, const clpi_operand *x, const clp_a
         return clpi_fail(b->env, CLP_ERR_ARG, "%s: expected rank %d, got rank %d", x->name, x->rank, array->rank);
     for (int d = 0; d < x->rank; d++) {
         int64_t size = o->size[d] = array->shape[d];
-        if (size < 0 || size > MAX_SIZE)
+        if (size < 0 || size > CLPI_MAX_SIZE)
             return clpi_fail(b->env, CLP_ERR_ARG, "%s: expected a size of 0 to %lld in dimension %d, got %lld", x->name,
-                             (long long)MAX_SIZE, d, (long long)size);
+                             (long long)CLPI_MAX_SIZE, d, (long long)size);
     }
     o->offset = array->offset;
     if (o->offset < -MAX_REACH || o->offset > MAX_REACH)
@@ -193,9 +192,9 @@ static clp_status bind_dim(const binder *b, int dim)
             return clpi_fail(b->env, CLP_ERR_ARG, "%s is %lld (from %s), given as %lld", b->ir->dims[dim],
                              (long long)*size, b->ir->operands[bind->operand].name, (long long)given->size);
     }
-    if (*size < 0 || *size > MAX_SIZE)
+    if (*size < 0 || *size > CLPI_MAX_SIZE)
         return clpi_fail(b->env, CLP_ERR_ARG, "%s: expected a size of 0 to %lld, got %lld", b->ir->dims[dim],
-                         (long long)MAX_SIZE, (long long)*size);
+                         (long long)CLPI_MAX_SIZE, (long long)*size);
     return CLP_OK;
 }
 
@@ -256,9 +255,9 @@ static clp_status bind_grid(const binder *b)
     for (int i = 0; i < b->ir->n_axes; i++) {
         const clpi_axis *axis = &b->ir->axes[i];
         int64_t size = b->bound->axis_size[i] = b->bound->header[axis->size.id];
-        if (size < 0 || size > MAX_SIZE)
+        if (size < 0 || size > CLPI_MAX_SIZE)
             return clpi_fail(b->env, CLP_ERR_ARG, "axis %s: expected a size of 0 to %lld, got %lld", axis->name,
-                             (long long)MAX_SIZE, (long long)size);
+                             (long long)CLPI_MAX_SIZE, (long long)size);
         is_empty = is_empty || size == 0;
         is_too_large = is_too_large || __builtin_mul_overflow(n_programs, size ? size : 1, &n_programs);
     }

@@ -4,6 +4,8 @@
 
 #include "plan/plan.h"
 
+#define CLPI_MAX_SIZE INT64_C(0x7fffffff)       /* of a dimension, a dim, an axis */
+
 /* The array of an operand among those of a launch; -1 for scratch, which has none. */
 int clpi_array_number(const clpi_ir *ir, int operand);
 

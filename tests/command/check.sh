@@ -102,6 +102,40 @@ for T in f16 bf16 f32; do for k in $products attention $others; do expect 0 "ker
 for k in $others; do expect 0 "kernel $k" -- emit $k $on -p T=f64; done
 for T in f8e4m3 f8e5m2; do for k in $products attention; do expect 0 "kernel $k" -- emit $k $on -p T=$T; done; done
 
+# What is asked for twice, of nothing, or too large.
+expect 2 "-i: x is given twice: iota:3 and iota:4" -- run two.plk:double $on -i x=iota:3 -i x=iota:4
+expect 2 "--dim: N is given twice" -- run two.plk:number $on --dim M=1,N=2 --dim N=3
+expect 2 "expected NAME[=FILE], got o=" -- run two.plk:double $on -i x=iota:3 -o o=
+expect 2 "--svg: expected FILE, got nothing" -- show two.plk:number --dim M=4,N=4 --svg ""
+expect 2 "expected FILE[:KERNEL], got :x" -- run :x
+expect 2 "expected FILE[:KERNEL], got two.plk:" -- run two.plk:
+: > empty.npy
+expect 1 "empty.npy: the file is empty" -- run two.plk:double $on -i x=empty.npy
+expect 1 "it is a directory" -- run two.plk:double $on -i x=.
+expect 1 "x: expected a size of 0 to 2147483647 in dimension 0, got 3000000000" -- run two.plk:double $on -i x=zeros:3000000000
+expect 1 "N: expected a size of 0 to 2147483647, got 3000000000" -- run two.plk:number $on --dim M=2,N=3000000000
+expect 1 "o: i32[2000000000, 2000000000] takes 1.6e+10 GB, the memory here is" -- run two.plk:number $on --dim M=2000000000,N=2000000000
+
+# Where output is to go is looked at before the kernel runs.
+for place in nowhere/o.npy . "$dir/none/"; do
+    expect 1 "$place: " -- run two.plk:talk $on --dim N=3 -o "o=$place"
+    case $out in *program*) echo "ran although $place cannot be written"; n_failed=$((n_failed + 1)) ;; esac
+done
+
+# The schedule that was used, and why there is no device.
+expect 0 '"schedule": "interp"' -- run two.plk:double $on -i x=iota:6 --json
+OCL_ICD_VENDORS=$dir/none; export OCL_ICD_VENDORS
+expect 0 "cl       cannot be used: " -- devices
+unset OCL_ICD_VENDORS
+
+expect 0 "number: grid (i = 2, j = 2), 4 programs" -- show two.plk:number --dim M=4,N=4
+expect 0 "" -- show two.plk:number --dim M=4,N=4 --svg n.svg
+grep -q "number: grid (i = 2, j = 2), 4 programs" n.svg || { echo "n.svg has no heading"; n_failed=$((n_failed + 1)); }
+echo 'kernel w(in x: f32[N] block [element(6, pad = 1)] at (4 * i), out o: f32[N] block [4] at (i)) grid (i = cdiv(N, 4)) { o[...] = x[1:5]; }' > w.plk
+expect 0 "block [element(6, pad = 1)]" -- show w.plk --dim N=8
+expect 0 "" -- run two.plk:double $on -i x=iota:6 --verify --quiet
+[ -z "$out" ] || { echo "--verify --quiet says: $out"; n_failed=$((n_failed + 1)); }
+
 # Nothing is left beside a file that could not be written.
 expect 1 "o.npy" -- run two.plk:double $on -i x=iota:6 -o o=nowhere/o.npy
 [ -z "$(ls ./*.part 2>/dev/null)" ] || { echo "a part was left"; n_failed=$((n_failed + 1)); }

@@ -60,4 +60,11 @@ grep -q "program 1" others && grep -q "\[1 2 3 4\]" others || wrong "--json: mis
 "$clpallas" emit -:talk <k.plk | grep -q "kernel talk" || wrong "-:talk is not read"
 "$clpallas" emit -:none <k.plk 2>&1 | grep -q "talk" || wrong "-:none is not refused"
 
+echo 'kernel bad(' | "$clpallas" emit - 2>&1 | grep -q '^<stdin>:1:' || wrong "an error in standard input does not say so"
+
+# Help that nobody could read is an error.
+for option in --help --version; do
+    "$clpallas" $option >/dev/full 2>&1 && wrong "$option: wrote to a device without room"
+done
+
 [ $n_failed -eq 0 ]
