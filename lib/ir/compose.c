@@ -45,9 +45,10 @@ clp_val clpi_make_dot(clpi_build *b, clp_val x, clp_val y, clp_dtype acc)
         clpi_str s;
         clpi_str_init(&s, b->ir->env);
         clpi_shape_print(&s, tx.shape, tx.rank);
-        clpi_str_puts(&s, " times ");
+        clpi_str_puts(&s, " and ");
         clpi_shape_print(&s, ty.shape, ty.rank);
-        clpi_build_report(b, "`dot` does not fit: %s", s.text);
+        clpi_build_report(b, "`dot` of %s: the inner dimensions are %lld and %lld, one size was expected", s.text,
+                          (long long)tx.shape[tx.rank - 1], (long long)ty.shape[ty.rank == 1 ? 0 : ty.rank - 2]);
         clpi_str_done(&s);
         return none;
     }

@@ -3,6 +3,7 @@
  * clpi_sub with one operand for each dimension, checked against the sizes that are known, and the shape of the place.
  * Decides that a scalar between two index tiles counts as a tile, and that a slice written backwards is empty.         */
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/make.h"
@@ -61,6 +62,9 @@ static bool add_all(resolver *r, clpi_pos pos)
     return true;
 }
 
+/* NumPy's habit holds for values alone: the block of a ref may hang over an edge, so that it has no end to count from. */
+static const char values_only[] = " (only subscripts of values count from the end)";
+
 /* A constant index: in range, negative ones of values counted from the end. */
 static bool index_check(resolver *r, clpi_pos pos, int64_t at, int64_t *out_at)
 {
@@ -69,11 +73,12 @@ static bool index_check(resolver *r, clpi_pos pos, int64_t at, int64_t *out_at)
     *out_at = !t->name && at < 0 ? at + size : at;
     if (*out_at >= 0 && (size < 0 || *out_at < size))
         return true;
+    const char *note = at < 0 && t->name ? values_only : "";
     if (size < 0)
-        clpi_report_at(r->b, pos, "index %lld of %s is negative", (long long)at, name_of(t));
+        clpi_report_at(r->b, pos, "index %lld of %s is negative%s", (long long)at, name_of(t), note);
     else
-        clpi_report_at(r->b, pos, "index %lld is out of range: dimension %d of %s has size %lld", (long long)at, r->out->n,
-                       name_of(t), (long long)size);
+        clpi_report_at(r->b, pos, "index %lld is out of range: dimension %d of %s has size %lld%s", (long long)at, r->out->n,
+                       name_of(t), (long long)size, note);
     return false;
 }
 
@@ -114,11 +119,12 @@ static bool end_check(resolver *r, const clpi_subscript *s, int64_t end, int64_t
     *out_end = !t->name && end < 0 ? end + size : end;
     if (*out_end >= lowest && (size < 0 || *out_end <= size))
         return true;
+    const char *note = end < 0 && t->name ? values_only : "";
     if (size < 0)
-        clpi_report_at(r->b, s->pos, "slice end %lld of %s is negative", (long long)end, name_of(t));
+        clpi_report_at(r->b, s->pos, "slice end %lld of %s is negative%s", (long long)end, name_of(t), note);
     else
-        clpi_report_at(r->b, s->pos, "slice end %lld is out of range: dimension %d of %s has size %lld", (long long)end,
-                       r->out->n, name_of(t), (long long)size);
+        clpi_report_at(r->b, s->pos, "slice end %lld is out of range: dimension %d of %s has size %lld%s", (long long)end,
+                       r->out->n, name_of(t), (long long)size, note);
     return false;
 }
 
@@ -154,6 +160,19 @@ static bool add_slice(resolver *r, const clpi_subscript *s)
     return true;
 }
 
+static bool report_ds(resolver *r, const clpi_subscript *s, int64_t from)
+{
+    int d = r->out->n;
+    char stride[32] = "", size[48] = "is indexed from 0 on";
+    if (s->stride != 1)
+        snprintf(stride, sizeof stride, ", %lld", (long long)s->stride);
+    if (r->target->size[d] >= 0)
+        snprintf(size, sizeof size, "has size %lld", (long long)r->target->size[d]);
+    clpi_report_at(r->b, s->pos, "ds(%lld, %lld%s) is out of range: dimension %d of %s %s", (long long)from, (long long)s->stop, stride, d,
+                   name_of(r->target), size);
+    return false;
+}
+
 static bool add_ds(resolver *r, const clpi_subscript *s)
 {
     const clpi_type *t = clpi_type_of(r->b->ir, s->val);
@@ -178,9 +197,7 @@ static bool add_ds(resolver *r, const clpi_subscript *s)
         last = fits ? at + (s->stop - 1) * s->stride : INT64_MAX;
         int64_t size = r->target->size[r->out->n];
         if (last < 0 || (size >= 0 && last >= size)) {
-            clpi_report_at(r->b, s->pos, "ds(%lld, %lld, %lld) is out of range: dimension %d of %s has size %lld", (long long)from,
-                           (long long)s->stop, (long long)s->stride, r->out->n, name_of(r->target), (long long)size);
-            return false;
+            return report_ds(r, s, from);
         }
     }
     add_sub(r, s->pos, (clpi_sub){ .kind = CLPI_SUB_RANGE, .size = s->stop, .stride = s->stride }, v);

@@ -94,6 +94,7 @@ typedef struct clpi_elab {
     uint32_t kernel_begin, kernel_end;
 
     bool     in_constants;             /* of `const`, parameters: what is alone is an i32 there too */
+    const char *may_stand;             /* where not every name may: which ones do, for the message; or NULL */
     bool     makes_dims;               /* in shapes: an unknown name is a new dim */
     bool     in_map;                   /* in index maps: axis names and elements of prefetch operands */
     bool     stopped;                  /* too much work, or too many errors */

@@ -29,11 +29,13 @@ static bool is_present(clpi_elab *e, const clpi_operand_decl *decl)
 {
     if (!decl->condition)
         return true;
+    e->may_stand = "whether an operand is there is decided by parameters and constants";
     clpi_meaning m = clpi_eval(e, decl->condition);
+    e->may_stand = NULL;
     if (m.kind == CLPI_IS_INT && !m.dtype)
         return m.integer.magnitude != 0;
     if (m.kind != CLPI_IS_TRUTH && m.kind != CLPI_IS_NOTHING)
-        clpi_say(e, decl->condition->pos, "%s: `if` takes a condition on parameters", decl->name.text);
+        clpi_say(e, decl->condition->pos, "%s: whether an operand is there is decided by parameters and constants", decl->name.text);
     return m.kind != CLPI_IS_TRUTH || m.truth;
 }
 

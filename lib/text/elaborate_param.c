@@ -29,10 +29,25 @@ static const clpi_kernel_decl *fail_to_choose(clpi_env *env, const clpi_file *fi
     return NULL;
 }
 
+/* The first of two kernels of one name, which no name can choose between; NULL: there are none. */
+static const clpi_kernel_decl *find_twin(const clpi_file *file)
+{
+    enum { MAX_COMPARED = 1000 };
+    for (uint32_t i = 1; i < file->kernels.n && i < MAX_COMPARED; i++)
+        for (uint32_t k = 0; k < i; k++)
+            if (strcmp(file->kernels.items[i]->name.text, file->kernels.items[k]->name.text) == 0)
+                return file->kernels.items[k];
+    return NULL;
+}
+
+/* A kernel whose name another one has is chosen all the same: elaborating it says what is wrong, with the place. */
 const clpi_kernel_decl *clpi_choose_kernel(clpi_env *env, const clpi_file *file, const char *name)
 {
+    const clpi_kernel_decl *twin = name ? NULL : find_twin(file);
+    if (!name && (twin || file->kernels.n == 1))
+        return twin ? twin : file->kernels.items[0];
     if (!name)
-        return file->kernels.n == 1 ? file->kernels.items[0] : fail_to_choose(env, file, name);
+        return fail_to_choose(env, file, name);
     for (uint32_t i = 0; i < file->kernels.n; i++)
         if (strcmp(file->kernels.items[i]->name.text, name) == 0)
             return file->kernels.items[i];
@@ -111,10 +126,20 @@ static const char *kind_name(clpi_meaning_kind kind)
     }
 }
 
+/* The value of a parameter: where a function is wanted, an unknown name is one of a function. */
+static clpi_meaning eval_param(clpi_elab *e, const clpi_expr *x, bool wants_fn)
+{
+    bool is_known = x->kind != CLPI_EX_NAME || clpi_find(e, x->name) || clpi_find_builtin(x->name) || clpi_find_fn(e, x->name);
+    if (is_known || !wants_fn)
+        return clpi_eval(e, x);
+    clpi_say_unknown(e, "function", x->name, x->pos, true);
+    return (clpi_meaning){ .kind = CLPI_IS_NOTHING };
+}
+
 /* The default; NOTHING: reported. */
 static clpi_meaning eval_default(clpi_elab *e, const clpi_param_decl *decl)
 {
-    clpi_meaning m = clpi_eval(e, decl->value);
+    clpi_meaning m = eval_param(e, decl->value, decl->is_fn);
     bool is_fn = m.kind == CLPI_IS_FN, is_ok = clpi_is_exact(&m) || m.kind == CLPI_IS_DTYPE || is_fn;
     if (m.kind == CLPI_IS_NOTHING || (is_ok && is_fn == decl->is_fn))
         return m;
@@ -130,7 +155,7 @@ static clpi_meaning eval_default(clpi_elab *e, const clpi_param_decl *decl)
 /* The caller's value, which is of the default's kind. */
 static clpi_meaning eval_given(clpi_elab *e, const given *g, const clpi_meaning *otherwise)
 {
-    clpi_meaning m = clpi_eval(e, g->value);
+    clpi_meaning m = eval_param(e, g->value, otherwise->kind == CLPI_IS_FN);
     if (m.kind == CLPI_IS_NOTHING || otherwise->kind == CLPI_IS_NOTHING || m.kind == otherwise->kind)
         return m;
     if (otherwise->kind == CLPI_IS_REAL && m.kind == CLPI_IS_INT && !m.dtype) {
@@ -182,7 +207,9 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
         return CLP_ERR_OOM;
     check_names(e);
     e->in_constants = true;
+    e->may_stand = "a constant is made of constants declared before it";
     bind_consts(e);
+    e->may_stand = "a parameter is made of constants and earlier parameters";
     e->kernel_begin = e->names.n;
     for (uint32_t i = 0; i < e->kernel->params.n; i++) {
         const clpi_param_decl *decl = &e->kernel->params.items[i];
@@ -198,6 +225,7 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
         clpi_name_bind(e, decl->name, CLPI_BIND_LET, 0, m);
     }
     e->in_constants = false;
+    e->may_stand = NULL;
     for (uint32_t k = 0; k < gs.n; k++)
         if (gs.items[k].value)
             say_no_param(e, &diag, &gs.items[k].name);

@@ -176,6 +176,8 @@ void clpi_say_unknown(clpi_elab *e, const char *what, const char *name, clpi_pos
     size_t n = strlen(name);
     if (nearest)
         clpi_say(e, pos, "unknown %s `%.40s%s`; did you mean `%s`?", what, name, n > 40 ? "..." : "", nearest);
+    else if (e->may_stand && !is_fn)
+        clpi_say(e, pos, "unknown %s `%.40s%s`: %s", what, name, n > 40 ? "..." : "", e->may_stand);
     else
         clpi_say(e, pos, "unknown %s `%.40s%s`%s", what, name, n > 40 ? "..." : "",
                  e->b->in_header && e->kernel && strcmp(what, "name") == 0 ? " (dims are those of the operands' shapes)" : "");

@@ -221,8 +221,11 @@ static void lex_string(lexer *l, clpi_token *token)
     if (byte(l, 0) == '"') {
         l->at++;
     } else {
+        /* What it took of its line is missing behind it: nothing that follows is to be trusted. */
         clpi_diag_add(l->diag, token->pos, "this string is not closed: expected `\"` before the end of the line");
         token->kind = CLPI_T_BAD;
+        l->at = l->n;
+        l->is_cut = true;
         return;
     }
     if (!text)

@@ -238,6 +238,25 @@ static bool parse_block(clpi_parser *p, clpi_operand_decl *operand)
     return clpi_expect(p, CLPI_T_OPEN_PAREN, "`at`") && clpi_parse_exprs(p, CLPI_T_CLOSE_PAREN, &operand->map);
 }
 
+/* Scratch and scalars have no block, pad or alias; a scalar has no shape either. */
+static bool refuse_clauses(clpi_parser *p, clp_role role)
+{
+    static const char *const words[] = { "block", "pad", "alias" };
+    const char *what = role == CLP_SCRATCH ? "scratch" : "a scalar";
+    if (p->panic || (role != CLP_SCRATCH && role != CLP_SCALAR))
+        return true;
+    const clpi_token *t = clpi_peek(p);
+    bool is_shape = role == CLP_SCALAR && t->kind == CLPI_T_OPEN_SQUARE, is_word = false;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        is_word = is_word || clpi_at_word(p, words[i]);
+    if (is_shape)
+        clpi_diag_add(p->diag, t->pos, "%s has no shape", what);
+    else if (is_word)
+        clpi_diag_add(p->diag, t->pos, "%s has no `%s`", what, t->text);
+    p->panic = is_shape || is_word;
+    return !p->panic;
+}
+
 static bool parse_operand(clpi_parser *p, clpi_operand_decl *operand)
 {
     *operand = (clpi_operand_decl){ .role = CLP_IN };
@@ -261,6 +280,8 @@ static bool parse_operand(clpi_parser *p, clpi_operand_decl *operand)
     operand->dtype = dtype;
     clpi_next(p);
     if (has_shape && (!clpi_expect(p, CLPI_T_OPEN_SQUARE, "the dtype") || !clpi_parse_exprs(p, CLPI_T_CLOSE_SQUARE, &operand->shape)))
+        return false;
+    if (!refuse_clauses(p, operand->role))
         return false;
     if (has_clauses && clpi_take_word(p, "block") && !parse_block(p, operand))
         return false;

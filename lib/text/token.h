@@ -56,7 +56,7 @@ typedef struct clpi_token {
 typedef struct clpi_tokens {
     clpi_token *items;
     uint32_t    n, cap;
-    bool        is_cut;             /* a comment without end took the rest of the text: what is missing then is no news */
+    bool        is_cut;             /* a comment or string without end took the rest of the text: what is missing then is no news */
 } clpi_tokens;
 
 /* All tokens of the source, END last. Errors go to diag; false: out of memory. */

@@ -52,11 +52,11 @@ Test(build, refs_are_checked_where_sizes_are_known)
     SAYS(&k, whole(&k, k.w), "dimension 0 of w has a size that is known at run time only: `:` and `...` need a constant (use ds(start, size))");
     SAYS(&k, LOAD(&k, w, from(3, 1)), "dimension 0 of w has a size that is known at run time only: an open slice needs a constant (use ds(start, size))");
     SAYS(&k, LOAD(&k, x, at(integer(&k, 8))), "index 8 is out of range: dimension 0 of x has size 8");
-    SAYS(&k, LOAD(&k, x, at(integer(&k, -1))), "index -1 is out of range: dimension 0 of x has size 8");
-    SAYS(&k, LOAD(&k, w, at(integer(&k, -1))), "index -1 of w is negative");
+    SAYS(&k, LOAD(&k, x, at(integer(&k, -1))), "index -1 is out of range: dimension 0 of x has size 8 (only subscripts of values count from the end)");
+    SAYS(&k, LOAD(&k, w, at(integer(&k, -1))), "index -1 of w is negative (only subscripts of values count from the end)");
     SAYS(&k, LOAD(&k, x, every(), slice(0, 17, 1)), "slice end 17 is out of range: dimension 1 of x has size 16");
     SAYS(&k, LOAD(&k, x, slice(0, 8, 0)), "the stride of a slice is 0");
-    SAYS(&k, LOAD(&k, x, ds(integer(&k, 6), 3, 1)), "ds(6, 3, 1) is out of range: dimension 0 of x has size 8");
+    SAYS(&k, LOAD(&k, x, ds(integer(&k, 6), 3, 1)), "ds(6, 3) is out of range: dimension 0 of x has size 8");
     SAYS(&k, LOAD(&k, x, ds(SCALAR(&k, CLP_I32), -1, 1)), "ds has a size of 0 or more: -1 was given");
     SAYS(&k, LOAD(&k, x, every(), every(), every()), "x has 2 dimensions: 3 subscripts were given");
     SAYS(&k, LOAD(&k, x, dots(), dots()), "subscripts have one `...` at most");

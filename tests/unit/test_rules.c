@@ -124,7 +124,7 @@ Test(rules, dot_takes_ranks_as_matmul)
         clp_val x = tile_of(&k, CLP_F32, rows[i].rank_x, rows[i].x), y = tile_of(&k, CLP_F32, rows[i].rank_y, rows[i].y);
         IS(&k, clpi_make_dot(&k.b, x, y, CLP_DTYPE_NONE), rows[i].type);
     }
-    SAYS(&k, clpi_make_dot(&k.b, TILE(&k, CLP_F32, 3, 4), TILE(&k, CLP_F32, 3, 4), CLP_F32), "`dot` does not fit: [3, 4] times [3, 4]");
+    SAYS(&k, clpi_make_dot(&k.b, TILE(&k, CLP_F32, 3, 4), TILE(&k, CLP_F32, 3, 4), CLP_F32), "`dot` of [3, 4] and [3, 4]: the inner dimensions are 4 and 3, one size was expected");
     SAYS(&k, clpi_make_dot(&k.b, TILE(&k, CLP_F32, 2, 3, 4), TILE(&k, CLP_F32, 3, 4, 3), CLP_F32),
          "`dot`: the leading dimensions of [2, 3, 4] and [3, 4, 3] do not broadcast together");
     SAYS(&k, clpi_make_dot(&k.b, SCALAR(&k, CLP_F32), TILE(&k, CLP_F32, 3), CLP_F32), "`dot` takes tiles: a scalar was given (use `*`)");
