@@ -3,10 +3,9 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "cl/prelude.h"
+#include "ir/format.h"
 
 /* Rows by lanes: 1 2 4 8 16. */
 enum { N_WIDTHS = 5 };
@@ -64,22 +63,6 @@ int clpi_cl_mask_bits(clp_dtype held)
     return clp_dtype_bits(clpi_rep(held));
 }
 
-/* The shortest decimal digits that read back as x, with a point; suffix "f" or "". */
-static void decimal(clpi_str *out, double x, int max_digits, const char *suffix)
-{
-    char text[64];
-    for (int n = 1; n <= max_digits; n++) {
-        snprintf(text, sizeof text, "%.*g", n, x);
-        double back = *suffix ? (double)strtof(text, NULL) : strtod(text, NULL);
-        if (back == x)
-            break;
-    }
-    bool has_point = false;
-    for (const char *c = text; *c; c++)
-        has_point = has_point || *c == '.' || *c == 'e';
-    clpi_str_add(out, "%s%s%s", text, has_point ? "" : ".0", suffix);
-}
-
 static void int_literal(clpi_str *out, clp_dtype dtype, clpi_elem e)
 {
     static const char *const least[] = { "CHAR_MIN", "SHRT_MIN", "INT_MIN", "LONG_MIN" };
@@ -108,15 +91,17 @@ void clpi_cl_literal(clpi_str *out, clp_dtype dtype, uint64_t bits)
         if (isnan(e.d) || isinf(e.d) || (e.d != 0 && fabs(e.d) < 0x1p-1022))
             clpi_str_add(out, "as_double(0x%" PRIx64 "ul)", bits);
         else
-            decimal(out, e.d, 17, "");
+            clpi_format_elem(CLP_F64, e, out);
     } else if (isnan(e.f))
         clpi_str_puts(out, "NAN");
     else if (isinf(e.f))
         clpi_str_puts(out, e.f > 0 ? "INFINITY" : "-INFINITY");
     else if (e.f != 0 && fabsf(e.f) < 0x1p-126f)      /* read as a decimal it might become zero */
         clpi_str_add(out, "as_float(0x%08" PRIx64 "u)", clpi_elem_to_bits(CLP_F32, e));
-    else
-        decimal(out, (double)e.f, 9, "f");
+    else {
+        clpi_format_elem(CLP_F32, e, out);
+        clpi_str_puts(out, "f");
+    }
 }
 
 void clpi_cl_poison(clpi_str *out, clp_dtype dtype)

@@ -184,9 +184,17 @@ int  clpi_access_tile(clpi_lower *l, clpi_nest *n, int tile, const clpi_ix *ix);
 int  clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix);    /* of a load, store or atomic */
 int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
 
+/* splice.c: is the access one of an out; what is live of `from`, appended to `into`, where forward[node] >= 0 names the node
+ * of `into` that stands for one of `from` (forward NULL: none does). */
+bool       clpi_nest_writes(const clpi_nest *n, uint32_t access);
+void       clpi_nest_append(clpi_program *p, clpi_nest *into, const clpi_nest *from, const int *forward);
+clpi_nest *clpi_nest_like(clpi_program *p, const clpi_nest *like);      /* an empty one of the same domain */
+
 /* fuse.c: merges nests, groups them under shared loops, drops dead tiles. */
 void clpi_fuse(clpi_program *p);
 void clpi_peel(clpi_program *p);              /* peel.c: fills the first and last part */
+void clpi_drop_dead_tiles(clpi_program *p);   /* lives.c */
+void clpi_find_rows(clpi_program *p);
 void clpi_number_steps(clpi_program *p);      /* numbers and lifetimes */
 
 #endif
