@@ -73,6 +73,12 @@ void clpi_barrier(clpi_emit *e)
     clpi_line(e, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
 }
 
+/* Some work-items have nothing to do in the last round, or in the only one when there are no items at all. */
+static bool needs_guard(const clpi_emit *e, int64_t n)
+{
+    return n == 0 || n % (int64_t)e->s->group_size != 0;
+}
+
 void clpi_open_items(clpi_emit *e, int64_t n)
 {
     int64_t group = (int64_t)e->s->group_size;
@@ -83,13 +89,13 @@ void clpi_open_items(clpi_emit *e, int64_t n)
         clpi_open(e, "%s", "");
         clpi_line(e, "const int item = lid;");
     }
-    if (n % group != 0)
+    if (needs_guard(e, n))
         clpi_open(e, "if (item < %lld)", (long long)n);
 }
 
 void clpi_close_items(clpi_emit *e, int64_t n)
 {
-    if (n % (int64_t)e->s->group_size != 0)
+    if (needs_guard(e, n))
         clpi_close(e);
     clpi_close(e);
 }
