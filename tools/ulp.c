@@ -297,18 +297,22 @@ static double result(const study *s, int64_t i)
     return array_number(&s->arrays[MAX_ARITY].array, i);
 }
 
+/* Devices that keep subnormals in products may still lose them in `fma`, of which many functions are made. */
 static void probe(study *s, device *v, const format *d)
 {
-    const double least = ldexp(1, d->lowest - 1);
+    static const char *const formulas[] = { "a[...] * b[...]", "fma(a[...], b[...], c[...])" };
+    const double least = ldexp(1, d->lowest - 1), x[2][MAX_ARITY] = { { least, 0.5, 0 }, { least / 2, 2, 0 } };
     v->flushes = false;
-    if (!make_kernel(v, "a[...] * b[...]", 2, d))
-        return;
-    array_set(&s->arrays[0].array, 0, least);
-    array_set(&s->arrays[1].array, 0, 0.5);
-    array_set(&s->arrays[0].array, 1, least / 2);
-    array_set(&s->arrays[1].array, 1, 2);
-    v->flushes = run_kernel(s, v, 2, 2) && (result(s, 0) != least / 2 || result(s, 1) != least);
-    clp_kernel_free(v->kernel);
+    for (int k = 0; k < MAX_ARITY; k++)
+        for (int i = 0; i < 2; i++)
+            array_set(&s->arrays[k].array, i, x[i][k]);
+    for (int i = 0; i < 2; i++) {
+        if (!make_kernel(v, formulas[i], 2 + i, d))
+            continue;
+        const bool keeps = run_kernel(s, v, 2 + i, 2) && result(s, 0) == least / 2 && result(s, 1) == least;
+        v->flushes = v->flushes || !keeps;
+        clp_kernel_free(v->kernel);
+    }
 }
 
 /* ---- One function ---- */
