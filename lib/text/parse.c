@@ -318,7 +318,9 @@ static void recover_operand(clpi_parser *p)
 
 static bool parse_operands(clpi_parser *p, clpi_kernel_decl *kernel)
 {
-    if (!clpi_expect(p, CLPI_T_OPEN_PAREN, "the kernel's name and parameters"))
+    const char *before = kernel->params.n == 0 ? "the kernel's name" :
+                         "the parameters (in `< >` an expression with `>` stands in parentheses)";
+    if (!clpi_expect(p, CLPI_T_OPEN_PAREN, before))
         return false;
     do {
         clpi_operand_decl operand;
@@ -365,7 +367,11 @@ static bool parse_tune(clpi_parser *p, clpi_kernel_decl *kernel)
     do {
         clpi_tune_decl tune;
         if (!clpi_expect_name(p, "the name of a parameter", &tune.name) || !clpi_expect(p, CLPI_T_IN, "the parameter") ||
-            !clpi_expect(p, CLPI_T_OPEN_SQUARE, "`in`") || !clpi_parse_exprs(p, CLPI_T_CLOSE_SQUARE, &tune.values) ||
+            !clpi_expect(p, CLPI_T_OPEN_SQUARE, "`in`"))
+            return false;
+        if (clpi_at(p, CLPI_T_CLOSE_SQUARE))
+            clpi_expected(p, "a value to try");
+        if (p->panic || !clpi_parse_exprs(p, CLPI_T_CLOSE_SQUARE, &tune.values) ||
             !kept(p, CLPI_PUSH(p->arena, &kernel->tunes, tune)))
             return false;
     } while (clpi_take(p, CLPI_T_COMMA));
