@@ -112,18 +112,18 @@ static bool stride_check(resolver *r, const clpi_subscript *s)
 }
 
 /* An end of a slice of values counts from the end when negative; it may stand just past the last element. */
-static bool end_check(resolver *r, const clpi_subscript *s, int64_t end, int64_t lowest, int64_t *out_end)
+static bool end_check(resolver *r, const clpi_subscript *s, const char *which, int64_t end, int64_t *out_end)
 {
     const clpi_target *t = r->target;
     int64_t size = t->size[r->out->n];
     *out_end = !t->name && end < 0 ? end + size : end;
-    if (*out_end >= lowest && (size < 0 || *out_end <= size))
+    if (*out_end >= 0 && (size < 0 || *out_end <= size))
         return true;
     const char *note = end < 0 && t->name ? values_only : "";
     if (size < 0)
-        clpi_report_at(r->b, s->pos, "slice end %lld of %s is negative%s", (long long)end, name_of(t), note);
+        clpi_report_at(r->b, s->pos, "slice %s %lld of %s is negative%s", which, (long long)end, name_of(t), note);
     else
-        clpi_report_at(r->b, s->pos, "slice end %lld is out of range: dimension %d of %s has size %lld%s", (long long)end,
+        clpi_report_at(r->b, s->pos, "slice %s %lld is out of range: dimension %d of %s has size %lld%s", which, (long long)end,
                        r->out->n, name_of(t), (long long)size, note);
     return false;
 }
@@ -143,9 +143,9 @@ static bool add_slice(resolver *r, const clpi_subscript *s)
     }
     start = is_back ? size - 1 : 0;
     stop = is_back ? -1 : size;
-    if (s->has_start && !end_check(r, s, s->start, 0, &start))
+    if (s->has_start && !end_check(r, s, "start", s->start, &start))
         return false;
-    if (s->has_stop && !end_check(r, s, s->stop, 0, &stop))
+    if (s->has_stop && !end_check(r, s, "end", s->stop, &stop))
         return false;
     if (is_back && s->has_start && start == size) {
         clpi_report_at(r->b, s->pos, "slice start %lld is out of range: dimension %d of %s has size %lld", (long long)s->start, d,

@@ -292,10 +292,19 @@ static bool parse_operand(clpi_parser *p, clpi_operand_decl *operand)
     return !clpi_take(p, CLPI_T_IF) || (operand->condition = clpi_parse_expr(p));
 }
 
-/* To the `,` or `)` that ends the operand. */
-static void recover_operand(clpi_parser *p)
+static int depth_step(clpi_token_kind kind)
+{
+    bool opens = kind == CLPI_T_OPEN_PAREN || kind == CLPI_T_OPEN_SQUARE;
+    return opens ? 1 : kind == CLPI_T_CLOSE_PAREN || kind == CLPI_T_CLOSE_SQUARE ? -1 : 0;
+}
+
+/* To the `,` or `)` that ends the operand, which began with token `from`. */
+static void recover_operand(clpi_parser *p, uint32_t from)
 {
     int depth = 0;
+    for (uint32_t i = from; i < p->i; i++)
+        depth += depth_step(p->tokens.items[i].kind);
+    depth = depth < 0 ? 0 : depth;
     p->panic = false;
     for (;; clpi_next(p)) {
         switch ((int)clpi_peek(p)->kind) {
@@ -324,6 +333,7 @@ static bool parse_operands(clpi_parser *p, clpi_kernel_decl *kernel)
         return false;
     do {
         clpi_operand_decl operand;
+        uint32_t from = p->i;
         if (parse_operand(p, &operand)) {
             if (!kept(p, CLPI_PUSH(p->arena, &kernel->operands, operand)))
                 return false;
@@ -333,7 +343,7 @@ static bool parse_operands(clpi_parser *p, clpi_kernel_decl *kernel)
         if (p->gave_up)
             return false;
         if (p->panic)
-            recover_operand(p);
+            recover_operand(p, from);
     } while (clpi_take(p, CLPI_T_COMMA));
     return clpi_expect(p, CLPI_T_CLOSE_PAREN, "the operands");
 }

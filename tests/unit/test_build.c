@@ -85,7 +85,7 @@ Test(build, values_take_negative_subscripts_and_new_dimensions)
     IS(&k, INDEX(&k, v, dots(), fresh()), "f32[4, 5, 6, 1]");
     SAYS(&k, INDEX(&k, v, at(integer(&k, -5))), "index -5 is out of range: dimension 0 of the value has size 4");
     SAYS(&k, INDEX(&k, v, slice(4, 0, -1)), "slice start 4 is out of range: dimension 0 of the value has size 4");
-    SAYS(&k, INDEX(&k, v, from(-5, 1)), "slice end -5 is out of range: dimension 0 of the value has size 4");
+    SAYS(&k, INDEX(&k, v, from(-5, 1)), "slice start -5 is out of range: dimension 0 of the value has size 4");
     kernel_done(&k);
 }
 
