@@ -97,6 +97,36 @@ run() {
     grep '^skipped: ' "$work/log" | sort -u | sed 's/^/            /'
 }
 
+# Faults of implementations themselves, each of which a program without clpallas shows too: what is left out for them, and why.
+skip() {
+    line "$name" "$1" "$2" skipped "$3"
+}
+
+test_unit() {
+    case $name in
+    oclgrind)
+        run "$name" test_cl - "$build/tests/test_cl" --filter 'cl/!(one_kernel_runs_in_several_threads|works_*)'
+        skip test_cl - "queues without order: its runs do not end; several threads: it crashes in one queue used by several"
+        skip test_threads - "it crashes in one queue used by several threads"
+        $whole || { skip test_prelude - "every op of every dtype, simulated, takes hours"; return; }
+        ;;
+    rusticl)
+        run "$name" test_cl - "$build/tests/test_cl" --filter 'cl/!(one_kernel_runs_in_several_threads)'
+        skip test_threads - "several threads in one queue: it mixes up their commands and refuses to unmap (Mesa 22.3)"
+        if ! $whole; then
+            run "$name" test_prelude - "$build/tests/test_prelude" --filter 'prelude/casts*'
+            skip test_prelude - "every op of every dtype: its compiler takes more than ten minutes"
+            return
+        fi
+        ;;
+    *)
+        run "$name" test_cl - "$build/tests/test_cl"
+        run "$name" test_threads - "$build/tests/test_threads"
+        ;;
+    esac
+    run "$name" test_prelude - "$build/tests/test_prelude"
+}
+
 test_implementation() {
     name=$1
     device=$(on "$name" "$build/clpallas" devices 2>&1 | sed -n 's/^cl:0 *//p')
@@ -105,10 +135,14 @@ test_implementation() {
         return
     fi
     echo "$name: $device"
-    cases='' rows='' is_slow=false
+    cases='' is_slow=false
     case $name in rusticl | oclgrind) $whole || is_slow=true ;; esac
-    $is_slow && cases=$few_cases
     for schedule in vector simt; do
+        $is_slow && cases=$few_cases
+        if [ "$name $schedule" = "rusticl simt" ] && $is_slow; then
+            cases=$(echo $few_cases | sed 's/block_poison //; s/divide_i8 //')
+            skip jax simt "block_poison, divide_i8: Mesa 22.3 crashes when it compiles them for the processor"
+        fi
         run "$name" jax $schedule "$build/tests/jax/jax_runner" "$source/tests/jax" cl $schedule forward $cases
         if $is_slow; then
             run "$name" diff $schedule "$build/tests/diff/diff_runner" "$source/tests/diff" cl $schedule forward \
@@ -117,12 +151,7 @@ test_implementation() {
             run "$name" diff $schedule "$build/tests/diff/diff_runner" "$source/tests/diff" cl $schedule forward
         fi
     done
-    run "$name" test_cl - "$build/tests/test_cl"
-    run "$name" test_threads - "$build/tests/test_threads"
-    case $name in
-    oclgrind) $whole || { line "$name" test_prelude - skipped "simulating every op of every dtype takes hours"; return; } ;;
-    esac
-    run "$name" test_prelude - "$build/tests/test_prelude"
+    test_unit
 }
 
 find_implementations
