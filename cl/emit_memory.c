@@ -174,16 +174,27 @@ const char *clpi_pad_text(clpi_emit *e, const clpi_access *a)
     return clpi_take_text(e, &s);
 }
 
-/* One element, wherever it is: mask and range looked at first. */
-static const char *guarded_text(clpi_emit *e, const clpi_access *a)
+/* One element, wherever it is, into `place` (declared here when it comes with a type): first what stands for it, then, where mask
+ * and range allow, the element. Not `inside ? element : pad`: of 8-bit elements chosen so Mesa 22.3 loses some, or crashes.
+ * sign: "-" makes lanes of a mask from bools. */
+static void emit_guarded(clpi_emit *e, const clpi_access *a, const char *type, const char *place, const char *sign)
 {
-    const char *text = element_text(e, a), *inside = clpi_inside_text(e, a);
-    if (inside)
-        text = clpi_text(e, "%s ? %s : %s", inside, text, clpi_pad_text(e, a));
-    if (a->mask >= 0)
-        text = clpi_text(e, inside ? "%s ? (%s) : %s" : "%s ? %s : %s", clpi_lane_text(e, a->mask), text,
-                         clpi_lane_text(e, a->other));
-    return text;
+    const char *element = element_text(e, a), *inside = clpi_inside_text(e, a);
+    const char *mask = a->mask >= 0 ? clpi_lane_text(e, a->mask) : NULL;
+    if (!mask && !inside) {
+        clpi_line(e, "%s%s%s = %s(%s);", type ? "const " : "", type ? type : "", place, sign, element);
+        return;
+    }
+    const char *instead = mask ? clpi_lane_text(e, a->other) : clpi_pad_text(e, a);
+    clpi_line(e, "%s%s = %s(%s);", type ? type : "", place, sign, instead);
+    if (mask && inside) {
+        clpi_open(e, "if (%s)", mask);
+        clpi_line(e, "%s = %s(%s);", place, sign, clpi_pad_text(e, a));
+    }
+    clpi_line(e, "if (%s)", inside ? inside : mask);
+    clpi_line(e, "    %s = %s(%s);", place, sign, element);
+    if (mask && inside)
+        clpi_close(e);
 }
 
 /* ---- Vectors ---- */
@@ -258,14 +269,12 @@ static void forget_access_lanes(clpi_emit *e, const clpi_access *a)
 static void emit_load_lanes(clpi_emit *e, int node, const clpi_access *a, const char *type)
 {
     int n = (int)strcspn(type, "0123456789");
-    bool is_bool = access_dtype(e, a) == CLP_BOOL;
     use_access_lanes(e, a);
     clpi_line(e, "%.*s e%d[%d];", n, type, node, e->width);
     e->lane = "l";
-    clpi_line(e, "for (int l = 0; l < %d; l++)", e->width);
-    e->indent++;
-    clpi_line(e, is_bool ? "e%d[l] = -(%s);" : "e%d[l] = %s;", node, guarded_text(e, a));
-    e->indent--;
+    clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);
+    emit_guarded(e, a, NULL, clpi_text(e, "e%d[l]", node), access_dtype(e, a) == CLP_BOOL ? "-" : "");
+    clpi_close(e);
     e->lane = NULL;
     clpi_line(e, "v%d = vload%d(0, e%d);", node, e->width, node);
 }
@@ -314,12 +323,11 @@ void clpi_emit_load(clpi_emit *e, int node)
     const clpi_access *a = &e->nest->accesses.items[e->nest->nodes.items[node].access];
     clpi_value *v = &e->values[node];
     if (v->width == 1) {
-        const char *text = guarded_text(e, a);
-        if (is_register(e, a)) {
-            v->text = text;
+        if (is_register(e, a) && a->mask < 0) {
+            v->text = clpi_place_text(e, a);
             return;
         }
-        clpi_line(e, "const %s v%d = %s;", clpi_cl_type(clpi_loaded(access_dtype(e, a)), 1), node, text);
+        emit_guarded(e, a, clpi_text(e, "%s ", clpi_cl_type(clpi_loaded(access_dtype(e, a)), 1)), clpi_text(e, "v%d", node), "");
     } else {
         emit_load_vector(e, node, a, v);
     }

@@ -207,7 +207,9 @@ void clpi_prelude_mask(clpi_prelude *p, clpi_str *out, int to_bits, int from_bit
         clpi_put_operand(out, arg);
         clpi_str_puts(out, ")");
     } else {
-        clpi_str_add(out, "convert_%s(%s)", clpi_cl_mask_type(to_bits, width), arg);
+        /* 64 bits: Mesa 22.3 gets the sign of what was just widened wrong; what a comparison gives is right. */
+        const char *type = clpi_cl_mask_type(to_bits, width);
+        clpi_str_add(out, to_bits == 64 ? "(convert_%s(%s) != (%s)(0))" : "convert_%s(%s)", type, arg, type);
     }
 }
 

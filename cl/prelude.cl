@@ -411,12 +411,12 @@ $T $f($F a)
     return convert_$T(a != a ? ($F)(0) : x);
 }
 //# cast ints < floats
-/* Truncates and saturates; NaN gives 0. */
+/* Truncates and saturates; NaN gives 0. Mesa 22.3 gets the sign of a mask just widened wrong; compared with 0 it is right. */
 $T $f($F a)
 {
     $T r = convert_$T(((a >= ($F)($flo)) & (a < ($F)($beyond))) ? a : ($F)(0));
-    r = convert_$M(a >= ($F)($beyond)) ? ($T)($hi) : r;
-    return convert_$M(a < ($F)($flo)) ? ($T)($lo) : r;
+    r = convert_$M(a >= ($F)($beyond)) != ($M)(0) ? ($T)($hi) : r;
+    return convert_$M(a < ($F)($flo)) != ($M)(0) ? ($T)($lo) : r;
 }
 
 //# erf_inv f64
