@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 #include "support/support.h"
 
-const limits gen_all = { 33, 3, 40 };
+const limits gen_all = { 33, 3, 26 };
 
 int below(gen *g, int n)
 {
