@@ -102,6 +102,7 @@ for T in f16 bf16 f32; do for k in $products attention $others; do expect 0 "ker
 for k in $others; do expect 0 "kernel $k" -- emit $k $on -p T=f64; done
 for T in f8e4m3 f8e5m2; do for k in $products attention; do expect 0 "kernel $k" -- emit $k $on -p T=$T; done; done
 
+expect 1 'unknown function `rellu`; did you mean `relu`?' -- emit map -p act=rellu
 # What is asked for twice, of nothing, or too large.
 expect 2 "-i: x is given twice: iota:3 and iota:4" -- run two.plk:double $on -i x=iota:3 -i x=iota:4
 expect 2 "--dim: N is given twice" -- run two.plk:number $on --dim M=1,N=2 --dim N=3
