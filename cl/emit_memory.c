@@ -174,6 +174,11 @@ const char *clpi_pad_text(clpi_emit *e, const clpi_access *a)
     return clpi_take_text(e, &s);
 }
 
+static const char *signed_text(clpi_emit *e, const char *sign, const char *text)
+{
+    return *sign ? clpi_text(e, "%s(%s)", sign, text) : text;
+}
+
 /* One element, wherever it is, into `place` (declared here when it comes with a type): first what stands for it, then, where mask
  * and range allow, the element. Not `inside ? element : pad`: of 8-bit elements chosen so Mesa 22.3 loses some, or crashes.
  * sign: "-" makes lanes of a mask from bools. */
@@ -182,17 +187,17 @@ static void emit_guarded(clpi_emit *e, const clpi_access *a, const char *type, c
     const char *element = element_text(e, a), *inside = clpi_inside_text(e, a);
     const char *mask = a->mask >= 0 ? clpi_lane_text(e, a->mask) : NULL;
     if (!mask && !inside) {
-        clpi_line(e, "%s%s%s = %s(%s);", type ? "const " : "", type ? type : "", place, sign, element);
+        clpi_line(e, "%s%s%s = %s;", type ? "const " : "", type ? type : "", place, signed_text(e, sign, element));
         return;
     }
     const char *instead = mask ? clpi_lane_text(e, a->other) : clpi_pad_text(e, a);
-    clpi_line(e, "%s%s = %s(%s);", type ? type : "", place, sign, instead);
+    clpi_line(e, "%s%s = %s;", type ? type : "", place, signed_text(e, sign, instead));
     if (mask && inside) {
         clpi_open(e, "if (%s)", mask);
-        clpi_line(e, "%s = %s(%s);", place, sign, clpi_pad_text(e, a));
+        clpi_line(e, "%s = %s;", place, signed_text(e, sign, clpi_pad_text(e, a)));
     }
     clpi_line(e, "if (%s)", inside ? inside : mask);
-    clpi_line(e, "    %s = %s(%s);", place, sign, element);
+    clpi_line(e, "    %s = %s;", place, signed_text(e, sign, element));
     if (mask && inside)
         clpi_close(e);
 }
