@@ -101,6 +101,11 @@ static bool accumulates(const clpi_out *out)
     return out->kind == CLPI_OUT_REDUCE || out->kind == CLPI_OUT_SCAN;
 }
 
+static const char *chain_name(clpi_emit *e, uint32_t o, int chain)
+{
+    return chain == 0 ? clpi_text(e, "r%u", o) : clpi_text(e, "r%u_%d", o, chain);
+}
+
 static void declare_accumulators(clpi_emit *e)
 {
     for (uint32_t o = 0; o < e->nest->outs.n; o++) {
@@ -108,7 +113,9 @@ static void declare_accumulators(clpi_emit *e)
         if (!accumulates(out))
             continue;
         if (reduces_lanes(e, out)) {
-            clpi_line(e, "%s r%u = %s;", accumulator_type(e, out, e->map->width), o, identity_text(e, out, e->map->width));
+            for (int chain = 0; chain < e->map->chains; chain++)
+                clpi_line(e, "%s %s = %s;", accumulator_type(e, out, e->map->width), chain_name(e, o, chain),
+                          identity_text(e, out, e->map->width));
             clpi_line(e, "%s q%u = %s;", accumulator_type(e, out, 1), o, identity_text(e, out, 1));
         } else {
             clpi_line(e, "%s r%u = %s;", accumulator_type(e, out, e->width), o, identity_text(e, out, e->width));
@@ -139,7 +146,8 @@ static void emit_reduce_update(clpi_emit *e, const clpi_out *out, uint32_t o)
     }
     const char *value = clpi_value_text(e, out->value, e->width, 32);
     if (!reduces_lanes(e, out) || e->width == e->map->width) {
-        clpi_line(e, "r%u = %s;", o, combine_text(e, out, e->width, clpi_text(e, "r%u", o), value));
+        const char *r = chain_name(e, o, e->chain);
+        clpi_line(e, "%s = %s;", r, combine_text(e, out, e->width, r, value));
         return;
     }
     if (e->width > 1) {           /* a narrower piece goes to the scalar accumulator */
@@ -229,6 +237,8 @@ static void store_reductions(clpi_emit *e)
         const char *r = clpi_text(e, is_arg(out->op) ? "p%u" : "r%u", o);
         int width = reduces_lanes(e, out) ? 1 : e->width;
         if (reduces_lanes(e, out)) {
+            for (int chain = 1; chain < e->map->chains; chain++)
+                clpi_line(e, "%s = %s;", r, combine_text(e, out, e->map->width, r, chain_name(e, o, chain)));
             clpi_str s;
             clpi_str_init(&s, e->arena->env);
             clpi_prelude_reduce(&e->prelude, &s, combining(out->op), out->dtype, e->map->width, r);
@@ -275,14 +285,33 @@ static void emit_plain_loop(clpi_emit *e, int at, int dim)
     clpi_close(e);
 }
 
+/* As many of dimension dim as whole vectors hold, one after another; each of several chains takes the next. */
+static void emit_whole_vectors(clpi_emit *e, int at, int dim, int64_t n)
+{
+    int chains = e->map->chains;
+    if (chains == 1) {
+        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d += %d)", dim, dim, (long long)n, dim, e->width);
+        emit_body(e, at);
+        clpi_close(e);
+        return;
+    }
+    clpi_open(e, "for (int c%d = 0; c%d < %lld; c%d += %d)", dim, dim, (long long)n, dim, chains * e->width);
+    for (e->chain = 0; e->chain < chains; e->chain++) {
+        clpi_open(e, "%s", "");
+        clpi_line(e, "const int d%d = c%d + %d;", dim, dim, e->chain * e->width);
+        emit_body(e, at);
+        clpi_close(e);
+    }
+    e->chain = 0;
+    clpi_close(e);
+}
+
 static void emit_vector_loop(clpi_emit *e, int at, int dim)
 {
     int64_t n = e->nest->extent[dim], done = n - n % e->map->width;
     e->width = e->map->width;
     if (done > e->width) {
-        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d += %d)", dim, dim, (long long)done, dim, e->width);
-        emit_body(e, at);
-        clpi_close(e);
+        emit_whole_vectors(e, at, dim, done);
     } else {
         done = 0;
     }

@@ -64,6 +64,7 @@ typedef struct clpi_mapping {
     int order[CLP_MAX_RANK], n_order;    /* domain dimensions after the outer ones; the reduced (or scanned) last */
     int n_kept;                   /* how many of them stay in the result: the first of order */
     int vector_dim, width;        /* vector: -1 and 1 when scalar */
+    int chains;                   /* vector: accumulators of each reduction over the lanes, taken in turn: its latency is hidden */
     bool is_dealt;                /* simt: the kept dimensions are dealt out; each work-item reduces alone */
     bool is_joint;                /* simt: nothing is kept; the work-items reduce together and all get the result */
     bool is_single;               /* simt: one work-item stores (lanes in order, or a single element) */
