@@ -322,12 +322,15 @@ clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code 
 {
     *out_code = NULL;
     clpi_str body, text;
-    clpi_emit e = { .s = s, .p = s->program, .ir = s->program->ir, .arena = arena, .out = &body, .indent = 1 };
     clpi_code *code = CLPI_NEW(arena, clpi_code);
-    if (!code || !list_arguments(&e, code))
-        return CLP_ERR_OOM;
+    clpi_emit e = { .s = s, .p = s->program, .ir = s->program->ir, .arena = arena, .out = &body, .indent = 1 };
     clpi_str_init(&body, arena->env);
     clpi_str_init(&text, arena->env);
+    if (!code || !list_arguments(&e, code)) {
+        clpi_str_done(&body);
+        clpi_str_done(&text);
+        return CLP_ERR_OOM;
+    }
     clpi_prelude_init(&e.prelude, arena, &s->limits, s->program->ir->math_fast);
     clpi_emit_kernel(&e);
     code->workspace_bytes = s->workspace_bytes;
