@@ -247,8 +247,7 @@ static const char *held_vector(clpi_emit *e, const clpi_access *a, clpi_value *v
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_held(&e->prelude, &s, dtype, e->width, v->mask_bits, text);
-    text = clpi_take_text(e, &s);
-    return text;
+    return clpi_take_text(e, &s);
 }
 
 static void use_access_lanes(clpi_emit *e, const clpi_access *a)

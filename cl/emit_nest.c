@@ -454,28 +454,31 @@ void clpi_emit_loops(clpi_emit *e)
     emit_level(e, 0);
 }
 
+/* The scalars that the nest leaves in registers, to the joint array or back out of it. */
+static void copy_scalars(clpi_emit *e, bool to_joint)
+{
+    for (uint32_t o = 0; o < e->nest->outs.n; o++) {
+        const clpi_out *out = &e->nest->outs.items[o];
+        int access = out->kind == CLPI_OUT_ATOMIC ? out->old : is_register_store(e, out) ? out->access : -1;
+        if (access < 0)
+            continue;
+        const char *scalar = clpi_tile_name(e, e->nest->accesses.items[access].target);
+        const char *place = clpi_text(e, "*(%s%s *)(joint + %u)", clpi_slot_space(e, e->s->joint_slot),
+                                      clpi_cl_type(access_dtype(e, access), 1), o);
+        clpi_line(e, "%s = %s;", to_joint ? place : scalar, to_joint ? scalar : place);
+    }
+}
+
 /* A scalar that one work-item computes for all. */
 static void emit_broadcast(clpi_emit *e)
 {
     clpi_open(e, "if (lid == 0)");
     clpi_emit_nodes(e, -1);
     emit_outs(e);
-    for (uint32_t o = 0; o < e->nest->outs.n; o++) {
-        const clpi_out *out = &e->nest->outs.items[o];
-        int access = out->kind == CLPI_OUT_ATOMIC ? out->old : is_register_store(e, out) ? out->access : -1;
-        if (access >= 0)
-            clpi_line(e, "*(%s%s *)(joint + %u) = %s;", clpi_slot_space(e, e->s->joint_slot),
-                      clpi_cl_type(access_dtype(e, access), 1), o, clpi_tile_name(e, e->nest->accesses.items[access].target));
-    }
+    copy_scalars(e, true);
     clpi_close(e);
     clpi_barrier(e);
-    for (uint32_t o = 0; o < e->nest->outs.n; o++) {
-        const clpi_out *out = &e->nest->outs.items[o];
-        int access = out->kind == CLPI_OUT_ATOMIC ? out->old : is_register_store(e, out) ? out->access : -1;
-        if (access >= 0)
-            clpi_line(e, "%s = *(%s%s *)(joint + %u);", clpi_tile_name(e, e->nest->accesses.items[access].target),
-                      clpi_slot_space(e, e->s->joint_slot), clpi_cl_type(access_dtype(e, access), 1), o);
-    }
+    copy_scalars(e, false);
     clpi_barrier(e);
 }
 
