@@ -260,6 +260,111 @@ CLP_API CLP_MUST_CHECK clp_status clp_event_wait(clp_event *event);    /* report
 CLP_API double clp_event_seconds(const clp_event *event);  /* time on the device, once waited for; 0 where not known */
 CLP_API void   clp_event_free(clp_event *event);           /* waits first */
 
+/* ---- Checking ---------------------------------------------------------------------------------------------------- */
+
+/* CLP_FINDINGS(X): X(NAME, name). What a check can find; docs/checking.md explains each. */
+#define CLP_FINDINGS(X)                                                                                                \
+    X(RACE, "race")                        /* programs of two sequences touch an element, one by a plain write */      \
+    X(RACE_SAME_VALUE, "race-same-value")  /* the same, and the write stores what is there already */                  \
+    X(ALIAS_RACE, "alias-race")            /* the same, through two names of one storage */                            \
+    X(OUT_OF_BOUNDS, "out-of-bounds")      /* an index outside its ref */                                              \
+    X(BLOCK_OUTSIDE, "block-outside")      /* a block without an element inside its array */                           \
+    X(UNINITIALISED, "uninitialised")      /* a read of an output or scratch element that nobody wrote */              \
+    X(NEVER_WRITTEN, "never-written")      /* output elements that no program wrote */                                 \
+    X(ORDER_DEPENDENT, "order-dependent")  /* results that depend on the order of the programs */                      \
+    X(OVERLAP, "overlap")                  /* arrays in one memory that no alias joins */                              \
+    X(NON_FINITE, "non-finite")            /* where NaN or infinity is made of finite values first */                  \
+    X(OVERFLOW, "overflow")                /* integer arithmetic that wraps */                                         \
+    X(DIVISION_BY_ZERO, "division-by-zero")                                                                            \
+    X(ASSERT, "assert")                                                                                                \
+    X(MISMATCH, "mismatch")                /* the device and the interpreter differ by more than rounding explains */
+
+typedef enum clp_finding_kind {
+#define CLP_FINDING_ENUM(NAME, name) CLP_FINDING_##NAME,
+    CLP_FINDINGS(CLP_FINDING_ENUM)
+#undef CLP_FINDING_ENUM
+    CLP_N_FINDINGS
+} clp_finding_kind;
+
+CLP_API const char *clp_finding_name(clp_finding_kind kind);     /* "race-same-value" */
+
+/* What to check: several, or'ed. */
+enum {
+    CLP_CHECK_PROOFS = 1,          /* what holds for all shapes: races, blocks inside their arrays */
+    CLP_CHECK_RACES = 2,
+    CLP_CHECK_MEMORY = 4,          /* indices, blocks, reads of what nobody wrote, elements never written, asserts */
+    CLP_CHECK_ORDERS = 8,          /* reverse and shuffled orders, boxes of the grid in turn: equal results */
+    CLP_CHECK_DEVICE = 16,         /* the context's device, where it is not the interpreter: results agree, and again */
+    CLP_CHECK_NON_FINITE = 32,
+    CLP_CHECK_OVERFLOW = 64,
+    CLP_CHECK_DIVISION = 128,
+    CLP_CHECK_BISECT = 256,        /* with DEVICE: the first statement whose value differs */
+    CLP_CHECK_DEFAULT = 31
+};
+
+typedef struct clp_check_opts {
+    unsigned            checks;        /* 0: CLP_CHECK_DEFAULT */
+    const clp_run_opts *run;           /* dims and the box; its order is not looked at */
+    int                 n_shuffles;    /* shuffled orders to try; 0: 3 */
+    uint64_t            seed;          /* of the first; the next ones follow */
+    int                 n_device_runs; /* 0: 3 */
+    int                 max_findings;  /* the rest is counted; 0: 20 */
+} clp_check_opts;
+
+typedef struct clp_position { uint32_t line, column; } clp_position;       /* of the kernel's text; 0, 0: not from text */
+
+/* One thing found: on all elements, and by all programs, to which the same happens by the same accesses. Programs are
+ * those of the first element.                                                                                           */
+typedef struct clp_finding {
+    clp_finding_kind kind;
+    const char      *operand;          /* NULL: of no operand */
+    int              rank;             /* of the operand's array, or scratch */
+    const int64_t   *first_element;    /* [rank] in row-major order; NULL with no operand */
+    const int64_t   *box_start, *box_end;  /* [rank] the smallest box that has all of them: start <= element < end */
+    int64_t          elements;         /* how many; as many as the box holds: all of it */
+    int              n_axes;
+    int              n_programs;       /* 0, 1, 2 */
+    const int64_t   *programs[2];      /* [n_axes] program ids */
+    int              n_accesses;       /* 0, 1, 2: of the programs, in turn */
+    clp_position     accesses[2];
+    const char      *axis;             /* races: the grid axis that would have to be `arbitrary`; NULL: none would do */
+    const char      *message;          /* one line */
+    const char      *text;             /* the message and the source lines it speaks of, lines that end with newlines */
+} clp_finding;
+
+/* PROVED: for all shapes, and nothing was found. CHECKED: nothing was found on these arrays. */
+typedef enum clp_verdict { CLP_VERDICT_PROVED, CLP_VERDICT_CHECKED, CLP_VERDICT_FAULTY } clp_verdict;
+
+typedef struct clp_report clp_report;
+
+/* Checks a kernel on copies of the arrays, which stay as they are. Finding something is no failure: out_report has it.
+ * In a test:
+ *     clp_report *report;
+ *     cr_assert_eq(clp_check(kernel, arrays, n, NULL, &report), CLP_OK);
+ *     cr_assert(clp_report_verdict(report) != CLP_VERDICT_FAULTY, "%s", clp_report_text(report));                        */
+CLP_API CLP_MUST_CHECK clp_status clp_check(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
+                                            const clp_check_opts *opts, clp_report **out_report);
+/* Runs a kernel on its device and on the interpreter, on copies of the arrays, and compares: CLP_CHECK_DEVICE alone. */
+CLP_API CLP_MUST_CHECK clp_status clp_verify(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
+                                             const clp_run_opts *run, clp_report **out_report);
+CLP_API void clp_report_free(clp_report *report);          /* before its kernel */
+
+CLP_API clp_verdict clp_report_verdict(const clp_report *report);
+CLP_API int  clp_report_n_findings(const clp_report *report);
+CLP_API const clp_finding *clp_report_finding(const clp_report *report, int i);
+CLP_API int64_t clp_report_n_dropped(const clp_report *report);    /* findings past max_findings */
+CLP_API const char *clp_report_text(const clp_report *report);     /* all of it, as `clpallas check` prints it */
+
+/* The largest difference between device and interpreter, over all that the kernel writes. */
+typedef struct clp_difference {
+    const char    *operand;            /* NULL: nothing was compared, or all is equal */
+    int            rank;
+    const int64_t *element;            /* [rank] */
+    double         abs, rel, ulp;      /* rel: of the interpreter's value; ulp: in the operand's dtype */
+    double         got, expected;      /* the device's, the interpreter's */
+} clp_difference;
+CLP_API clp_difference clp_report_difference(const clp_report *report);
+
 /* ---- The builder: kernels from C --------------------------------------------------------------------------------- */
 
 typedef struct clp_builder clp_builder;

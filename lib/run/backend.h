@@ -36,11 +36,50 @@ typedef struct clpi_host {
  * elements behind byte `at`.                                                                                           */
 typedef struct clpi_place { void *mem; size_t at; } clpi_place;
 
+/* ---- Watching ----
+ * What a launch tells, as it goes, to one who looks for faults (lib/check). The interpreter serves it; other backends answer
+ * UNSUPPORTED. All calls come from the launching thread, programs one after another. A slot may be NULL.                */
+typedef enum clpi_touch_kind { CLPI_TOUCH_READ, CLPI_TOUCH_WRITE, CLPI_TOUCH_ATOMIC } clpi_touch_kind;
+
+/* Elements that an access of the current program touches: they exist, and no mask hides them. */
+typedef struct clpi_touch {
+    clpi_touch_kind kind;
+    uint32_t        op;               /* a load, store or atomic; an op of the header when an index map reads */
+    int             operand;
+    int64_t         at, step, n;      /* elements: the first counted from the operand's place (scratch: its start) */
+} clpi_touch;
+
+typedef enum clpi_fault_kind {
+    CLPI_FAULT_INDEX,                 /* op: the access; index: of one lane, as many as it has subscripts */
+    CLPI_FAULT_BLOCK,                 /* operand: its block lies outside; op 0 */
+    CLPI_FAULT_ASSERT                 /* op: the assert */
+} clpi_fault_kind;
+
+typedef struct clpi_fault {
+    clpi_fault_kind kind;
+    uint32_t        op;
+    int             operand;          /* -1: none */
+    const int64_t  *index;
+    const char     *text;             /* what the failure of an ordinary run says */
+} clpi_fault;
+
+typedef struct clpi_watch {
+    void *user;
+    void (*enter)(void *user, uint64_t sequence, uint64_t step, const int64_t *program);
+    void (*touch)(void *user, const clpi_touch *touch);      /* before memory changes */
+    void (*wrote)(void *user, const clpi_touch *touch);      /* after a plain write: the touch before it, done */
+    /* An op of the body was evaluated. value gives the elements of a value that op takes or makes, held form, dense. */
+    void (*step) (void *user, uint32_t op, const void *(*value)(const void *run, clp_val v), const void *run);
+    bool (*fault)(void *user, const clpi_fault *fault);      /* true: go on as a device would; NULL: the run fails */
+    bool (*stops)(void *user);                               /* asked before each program: true ends the run, without a failure */
+} clpi_watch;
+
 typedef struct clpi_launch {
     const clpi_bound *bound;        /* alive until the event is waited for */
     const clpi_place *places;       /* [n_operands]; scratch and scalars: NULL */
     clp_order         order;
     uint64_t          seed;
+    const clpi_watch *watch;        /* NULL: nobody watches, and it costs nothing */
     void *const      *wait_for;     /* events of this backend */
     int               n_wait_for;
 } clpi_launch;

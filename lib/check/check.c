@@ -1,0 +1,62 @@
+/* check: one check of a kernel on given arrays.
+ * In: a kernel, arrays, what to look for. Out: a report. The caller's arrays stay as they are.
+ * clp_check is the pipeline: what holds for all shapes first, then one watched run, then runs in other orders, then the
+ * device. Each part adds its findings to the report and decides nothing for the others.                                  */
+#include "check/check.h"
+
+static clp_status check_all(clpi_check *check)
+{
+    const unsigned checks = check->opts.checks;
+    if (checks & CLP_CHECK_PROOFS)
+        CLP_TRY(clpi_check_proofs(check));
+    CLP_TRY(clpi_snapshot_open(check, check->arrays, check->n_arrays));
+    CLP_TRY(clpi_checkers_run(check));
+    if (checks & CLP_CHECK_ORDERS)
+        CLP_TRY(clpi_check_orders(check));
+    if (checks & CLP_CHECK_DEVICE)
+        CLP_TRY(clpi_check_device(check));
+    return clpi_report_finish(check->report);
+}
+
+static void fill_in(clp_check_opts *opts)
+{
+    enum { SHUFFLES = 3, DEVICE_RUNS = 3, FINDINGS = 20 };
+    if (!opts->checks)
+        opts->checks = CLP_CHECK_DEFAULT;
+    if (!opts->n_shuffles)
+        opts->n_shuffles = SHUFFLES;
+    if (!opts->n_device_runs)
+        opts->n_device_runs = DEVICE_RUNS;
+    if (!opts->max_findings)
+        opts->max_findings = FINDINGS;
+}
+
+clp_status clp_check(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_check_opts *opts, clp_report **out_report)
+{
+    if (out_report)
+        *out_report = NULL;
+    if (!kernel)
+        return CLP_ERR_ARG;
+    clpi_env *env = &kernel->ctx->env;
+    if (!out_report)
+        return clpi_fail(env, CLP_ERR_ARG, "clp_check: out_report is NULL");
+    clpi_check check = { .env = env, .kernel = kernel, .ir = kernel->ir, .plan = kernel->plan, .arrays = arrays, .n_arrays = n_arrays };
+    if (opts)
+        check.opts = *opts;
+    fill_in(&check.opts);
+    if (check.opts.run)
+        check.run = *check.opts.run;
+    CLP_TRY(clpi_report_new(env, kernel, check.opts.max_findings, &check.report));
+    clp_status status = check_all(&check);
+    clpi_snapshot_close(&check);
+    if (status)
+        clp_report_free(check.report);
+    else
+        *out_report = check.report;
+    return status;
+}
+
+clp_status clp_verify(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *run, clp_report **out_report)
+{
+    return clp_check(kernel, arrays, n_arrays, &(clp_check_opts){ .checks = CLP_CHECK_DEVICE, .run = run }, out_report);
+}
