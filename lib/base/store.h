@@ -1,0 +1,29 @@
+/* store: a folder of what can be made again, kept from one process to the next: compiled programs, measured peaks.
+ *
+ * An entry is a value under a key, both any bytes, in a file of its own, which holds the whole key: an entry that is not
+ * exactly the one asked for, or not whole, is not there. Files appear by renaming, so any number of processes may read and
+ * write at once and end at any point. Nothing here fails: where nothing can be kept, nothing is found.
+ *
+ * The folder is $CLPALLAS_CACHE_DIR, else clpallas in $XDG_CACHE_HOME or $HOME/.cache; CLPALLAS_CACHE=off has none. Folder
+ * and files have to be this user's and writable by nobody else: a compiled program is code that will be run.            */
+#ifndef CLPI_STORE_H
+#define CLPI_STORE_H
+
+#include "base/arena.h"
+
+enum { CLPI_STORE_PATH = 1024 };
+#define CLPI_STORE_BYTES (UINT64_C(256) << 20)       /* all files; the ones used longest ago go first */
+
+typedef struct clpi_store {
+    char     folder[CLPI_STORE_PATH];                /* "": nothing is kept */
+    uint64_t max_bytes;
+} clpi_store;
+
+void clpi_store_open(clpi_store *store);             /* makes the folder where it is not there */
+
+/* false: not there. The value is in arena. */
+bool clpi_store_get(const clpi_store *store, const void *key, size_t n_key, clpi_arena *arena, void **out_value, size_t *out_n);
+void clpi_store_put(const clpi_store *store, const void *key, size_t n_key, const void *value, size_t n_value);
+void clpi_store_drop(const clpi_store *store, const void *key, size_t n_key);     /* an entry that turned out to be of no use */
+
+#endif
