@@ -156,8 +156,7 @@ void clpi_tile_fill(clp_dtype d, void *tile, clpi_elem e, int64_t n);
 int64_t clpi_index_get(clp_dtype d, const void *tile, int64_t i);       /* an integer; u64 beyond i64 as the largest i64 */
 
 /* ---- talk.c ---- */
-void       clpi_program_print(const clpi_run *run, clpi_str *s);        /* "program (1, 0)" */
-clp_status clpi_fail_at(const clpi_run *run, clpi_pos pos, const char *text);    /* CLP_ERR_RUN, with the place in the kernel's text */
+bool       clpi_fail_run(const clpi_run *run, clpi_str *text);          /* ends it with the text, which is done with; false */
 
 /* ---- place.c: what subs address ---- */
 typedef struct clpi_place_sub {

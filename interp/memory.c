@@ -11,25 +11,12 @@
 
 bool clpi_range_fault(const clpi_run *run, const clpi_access *x, const uint8_t *mask)
 {
-    clpi_env *env = run->exe->host.env;
-    const clpi_ir *ir = run->exe->ir;
-    const clpi_ref_dim *dims = run->refs[x->operand].dim;
     int64_t index[CLP_MAX_RANK] = { 0 };
-    clpi_place_fault(run, &x->view, dims, mask, index);
-    clpi_str s;
-    clpi_str_init(&s, env);
-    clpi_str_add(&s, "%s: ", ir->operands[x->operand].name);
-    clpi_program_print(run, &s);
-    clpi_str_puts(&s, ": index (");
-    for (int i = 0; i < x->view.n_subs; i++)
-        clpi_str_add(&s, "%s%lld", i ? ", " : "", (long long)index[i]);
-    clpi_str_puts(&s, x->view.n_subs == 1 ? ",) lies outside the ref [" : ") lies outside the ref [");
-    for (int i = 0; i < x->view.n_subs; i++)
-        clpi_str_add(&s, "%s%lld", i ? ", " : "", (long long)dims[i].n);
-    clpi_str_puts(&s, "]");
-    clp_status status = clpi_fail_at(run, x->pos, s.text);
-    clpi_str_done(&s);
-    return status == CLP_OK;
+    clpi_place_fault(run, &x->view, run->refs[x->operand].dim, mask, index);
+    clpi_str text;
+    clpi_str_init(&text, run->exe->host.env);
+    clpi_index_message(run->bound, x->op, run->program, index, &text);
+    return clpi_fail_run(run, &text);
 }
 
 bool clpi_access_lanes(const clpi_run *run, const clpi_step *s, const clpi_access *x, int64_t **out_at, uint8_t **out_state)
@@ -244,7 +231,7 @@ clpi_access *clpi_access_new(clpi_compiler *c, const clpi_op *op, clpi_step *s)
     s->info = x;
     x->operand = op->operand;
     x->dtype = operand->dtype;
-    x->pos = op->pos;
+    x->op = s->op;
     x->pad = clpi_elem_from_bits(x->dtype, operand->has_pad ? operand->pad_bits : clpi_poison_bits(x->dtype));
     clpi_view_init(c, op, 0, &x->view);
     x->mask = op->has_mask ? clpi_interp_root(c, clpi_op_mask(ir, op)) : 0;

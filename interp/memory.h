@@ -9,7 +9,7 @@ typedef struct clpi_access {
     clp_dtype dtype;              /* of the operand */
     clpi_view view;
     clpi_elem pad;
-    clpi_pos  pos;
+    uint32_t  op;
     uint32_t  mask, other, value[2];    /* values; 0: none */
     bool      may_alias;          /* loads: the tile may be the array's own memory */
 } clpi_access;

@@ -163,13 +163,10 @@ void clpi_refs_fill_scratch(clpi_run *run)
 
 static bool outside(const clpi_run *run, int operand)
 {
-    clpi_env *env = run->exe->host.env;
-    clpi_str s;
-    clpi_str_init(&s, env);
-    clpi_window_message(run->bound, operand, run->program, &run->prefetch, &s);
-    clp_status status = clpi_fail(env, CLP_ERR_RUN, "%s", s.text);
-    clpi_str_done(&s);
-    return status == CLP_OK;
+    clpi_str text;
+    clpi_str_init(&text, run->exe->host.env);
+    clpi_window_message(run->bound, operand, run->program, &run->prefetch, &text);
+    return clpi_fail_run(run, &text);
 }
 
 /* The window of dimension d by its affine map; false: not inside. */

@@ -1,23 +1,14 @@
-/* talk: print and assert, and what the faults of a run say.
- * In: values. Out: a line for the host; or the run's end with the program, and the place in the kernel's text, named.   */
+/* talk: print and assert, and how a run ends with a fault.
+ * In: values. Out: a line for the host; or the run's end with the text that the plan has for the fault.                 */
 #include "ir/format.h"
 #include "interp/interp.h"
 
-void clpi_program_print(const clpi_run *run, clpi_str *s)
+bool clpi_fail_run(const clpi_run *run, clpi_str *text)
 {
-    int n = run->exe->ir->n_axes;
-    clpi_str_puts(s, "program (");
-    for (int i = 0; i < n; i++)
-        clpi_str_add(s, "%s%lld", i ? ", " : "", (long long)run->program[i]);
-    clpi_str_puts(s, n == 1 ? ",)" : ")");
-}
-
-clp_status clpi_fail_at(const clpi_run *run, clpi_pos pos, const char *text)
-{
-    const clpi_ir *ir = run->exe->ir;
-    if (ir->source && ir->source->file && pos.line)
-        return clpi_fail(run->exe->host.env, CLP_ERR_RUN, "%s:%u:%u: %s", ir->source->file, (unsigned)pos.line, (unsigned)pos.column, text);
-    return clpi_fail(run->exe->host.env, CLP_ERR_RUN, "%s", text);
+    if (!text->failed)
+        clpi_fail(run->exe->host.env, CLP_ERR_RUN, "%s", text->text);
+    clpi_str_done(text);
+    return false;
 }
 
 /* The elements of a print's operands, in the step's temporary, as the formatter wants them. */
@@ -49,17 +40,12 @@ static bool eval_print(clpi_run *run, const clpi_step *s)
 
 static bool eval_assert(clpi_run *run, const clpi_step *s)
 {
-    const clpi_ir *ir = run->exe->ir;
-    const clpi_op *op = &ir->ops.items[s->op];
     if (*(const uint8_t *)run->val[s->a])
         return true;
     clpi_str text;
     clpi_str_init(&text, run->exe->host.env);
-    clpi_program_print(run, &text);
-    clpi_str_add(&text, ": assert failed: %s", ir->strings.items[op->attr]);
-    clp_status status = text.failed ? CLP_ERR_OOM : clpi_fail_at(run, op->pos, text.text);
-    clpi_str_done(&text);
-    return status == CLP_OK;
+    clpi_assert_message(run->bound, s->op, run->program, &text);
+    return clpi_fail_run(run, &text);
 }
 
 clp_status clpi_prepare_effect(clpi_compiler *c, const clpi_op *op, clpi_step *s)

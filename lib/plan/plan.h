@@ -103,6 +103,11 @@ typedef struct clpi_window { int64_t start, lo, hi; } clpi_window;
 bool clpi_windows(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch, clpi_window *out_windows);
 /* "x: program (1, 0): block (8, 0) of [8, 16] lies outside the array [32, 16]" */
 void clpi_window_message(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch, clpi_str *s);
+/* "k.plk:4:12: x: program (1, 0): index (9, 3) lies outside the ref [8, 16]": of the op that looks there, with all its subscripts. */
+void clpi_index_message(const clpi_bound *bound, uint32_t op, const int64_t *program, const int64_t *index, clpi_str *s);
+/* "k.plk:4:5: program (1, 0): assert failed: n must be positive" */
+void clpi_assert_message(const clpi_bound *bound, uint32_t op, const int64_t *program, clpi_str *s);
+void clpi_program_print(const clpi_ir *ir, const int64_t *program, clpi_str *s);        /* "program (1, 0)" */
 
 /* Program ids of step `step` of sequence `sequence` of the launch's box, both row-major with the last axis fastest. */
 void clpi_program_at(const clpi_bound *bound, uint64_t sequence, uint64_t step, int64_t *out_program);

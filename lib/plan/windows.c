@@ -75,14 +75,6 @@ static void block_print(const clpi_operand *x, clpi_str *s)
     clpi_str_puts(s, "]");
 }
 
-static void program_print(clpi_str *s, const int64_t *program, int n_axes)
-{
-    clpi_str_puts(s, "program (");
-    for (int i = 0; i < n_axes; i++)
-        clpi_str_add(s, "%s%lld", i ? ", " : "", (long long)program[i]);
-    clpi_str_puts(s, n_axes == 1 ? ",)" : ")");
-}
-
 void clpi_window_message(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch,
                          clpi_str *s)
 {
@@ -90,7 +82,7 @@ void clpi_window_message(const clpi_bound *bound, int operand, const int64_t *pr
     const clpi_operand *x = &ir->operands[operand];
     size_t start = s->n;
     clpi_str_add(s, "%s: ", x->name);
-    program_print(s, program, ir->n_axes);
+    clpi_program_print(ir, program, s);
     clpi_str_puts(s, ": block (");
     for (int d = 0; d < x->rank; d++) {
         int64_t index;
@@ -104,7 +96,7 @@ void clpi_window_message(const clpi_bound *bound, int operand, const int64_t *pr
         } else {
             clpi_str_cut(s, start);
             clpi_str_add(s, "%s: ", x->name);
-            program_print(s, program, ir->n_axes);
+            clpi_program_print(ir, program, s);
             clpi_str_puts(s, ": the index map ");
             clpi_expr_print(ir, map, s);
             clpi_str_puts(s, " reads a prefetched element outside its array");
