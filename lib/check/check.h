@@ -79,6 +79,7 @@ clp_status clpi_snapshot_run(clpi_check *check, clp_order order, uint64_t seed, 
  * n_steps + step + 1; 0: none. Flags belong to the checkers.                                                             */
 typedef struct clpi_shadow_record { uint32_t writer, reader, atomic, flags; } clpi_shadow_record;
 typedef struct clpi_shadow { clpi_shadow_record *records; uint64_t n; } clpi_shadow;
+enum { CLPI_SHADOW_WRITTEN = 1, CLPI_SHADOW_UNWRITTEN_READ = 2, CLPI_SHADOW_FREE = 4 };    /* memory.c's; from FREE on: races.c's */
 clp_status clpi_shadow_open(clpi_check *check);
 void       clpi_shadow_close(clpi_check *check);
 /* The records of a touch: element i has those from out_first + i * step on, n_each of them. false: none is kept. */

@@ -1,0 +1,222 @@
+/* memory: what a program reads and writes that it should not, or not at all.
+ * In: the touches and faults of one watched run. Out: findings: reads of output and scratch elements that nobody wrote,
+ * indices and blocks that lie outside, failed asserts; and, after a run of the whole grid, output elements never written.
+ *
+ * Decides what counts as written: an element of an output from the first write or atomic on, whoever did it; what an input,
+ * prefetch or inout operand shows of written storage from the start; an element of scratch for the rest of the sequence that wrote it. An
+ * atomic reads what it combines with, so it too must find something written (an exchange does not). Lanes that a mask hides or
+ * that lie outside the array read nothing.                                                                              */
+#include <string.h>
+
+#include "check/tally.h"
+
+typedef struct memory {
+    clpi_check *check;
+    clpi_tally  tally;
+    uint32_t  **stamp;            /* [n_operands] scratch: for each element the sequence that wrote it last */
+    bool      **is_counted;       /* [n_operands] scratch: a read of the element was reported */
+    uint32_t    stamp_now;        /* of the current sequence, from 1 */
+    uint64_t    sequence;
+} memory;
+
+static int64_t scratch_elems(const clpi_operand *x)
+{
+    int64_t n = 1;
+    for (int d = 0; d < x->ref_rank; d++)
+        n *= x->ref_size[d];
+    return n;
+}
+
+/* ---- What is written from the start ---- */
+
+static void mark_written(const clpi_check *check, int operand)
+{
+    clpi_elements e;
+    clpi_elements_init(&e, check, operand);
+    while (clpi_elements_next(&e)) {
+        clpi_touch touch = { .operand = operand, .at = e.at, .step = 1, .n = 1 };
+        uint64_t first;
+        int64_t step;
+        int n_each;
+        if (!clpi_shadow_row(check, &touch, &first, &step, &n_each))
+            return;
+        for (int k = 0; k < n_each; k++)
+            check->shadow.records[first + (uint64_t)k].flags |= CLPI_SHADOW_WRITTEN;
+    }
+}
+
+static clp_status memory_open(clpi_check *check, void **out_state)
+{
+    const clpi_ir *ir = check->ir;
+    clpi_arena *arena = &check->snapshot.arena;
+    size_t n = (size_t)ir->n_operands;
+    memory *m = CLPI_NEW(arena, memory);
+    *out_state = m;
+    if (!m)
+        return CLP_ERR_OOM;
+    m->check = check;
+    clpi_tally_init(&m->tally, check);
+    m->stamp = CLPI_NEW_N(arena, uint32_t *, n + 1);
+    m->is_counted = CLPI_NEW_N(arena, bool *, n + 1);
+    if (arena->failed)
+        return CLP_ERR_OOM;
+    for (int i = 0; i < ir->n_operands; i++) {
+        const clpi_operand *x = &ir->operands[i];
+        if (x->role == CLP_SCRATCH) {
+            m->stamp[i] = CLPI_NEW_N(arena, uint32_t, (size_t)scratch_elems(x) + 1);
+            m->is_counted[i] = CLPI_NEW_N(arena, bool, (size_t)scratch_elems(x) + 1);
+            if (arena->failed)
+                return CLP_ERR_OOM;
+        } else if (x->role != CLP_SCALAR && x->role != CLP_OUT) {
+            mark_written(check, i);
+        }
+    }
+    return CLP_OK;
+}
+
+static void memory_enter(void *state, uint64_t sequence, uint64_t step, const int64_t *program)
+{
+    memory *m = state;
+    (void)step;
+    if (m->stamp_now == 0 || sequence != m->sequence)
+        m->stamp_now++;
+    m->sequence = sequence;
+    clpi_tally_enter(&m->tally, program);
+}
+
+/* ---- Reads of what nobody wrote ---- */
+
+static void add_read(memory *m, const clpi_touch *touch, const int64_t *element)
+{
+    const clpi_operand *x = &m->check->ir->operands[touch->operand];
+    bool is_new;
+    clpi_found *found = clpi_tally_find(&m->tally, CLP_FINDING_UNINITIALISED, touch->op, touch->operand, &is_new);
+    if (found)
+        clpi_found_element(found, element, x->role == CLP_SCRATCH ? x->ref_rank : x->rank);
+}
+
+static void touch_scratch(memory *m, const clpi_touch *touch, bool reads, bool writes)
+{
+    const clpi_operand *x = &m->check->ir->operands[touch->operand];
+    uint32_t *stamp = m->stamp[touch->operand];
+    bool *is_counted = m->is_counted[touch->operand];
+    for (int64_t i = 0, at = touch->at; i < touch->n; i++, at += touch->step) {
+        if (reads && stamp[at] != m->stamp_now && !is_counted[at]) {
+            int64_t element[CLP_MAX_RANK], rest = at;
+            for (int d = x->ref_rank - 1; d >= 0; d--) {
+                element[d] = rest % x->ref_size[d];
+                rest /= x->ref_size[d];
+            }
+            is_counted[at] = true;
+            add_read(m, touch, element);
+        }
+        if (writes)
+            stamp[at] = m->stamp_now;
+    }
+}
+
+static void memory_touch(void *state, const clpi_touch *touch)
+{
+    memory *m = state;
+    const clpi_ir *ir = m->check->ir;
+    bool reads = touch->kind == CLPI_TOUCH_READ ||
+                 (touch->kind == CLPI_TOUCH_ATOMIC && ir->ops.items[touch->op].kind != CLP_OP_atomic_xchg);
+    bool writes = touch->kind != CLPI_TOUCH_READ;
+    if (ir->operands[touch->operand].role == CLP_SCRATCH) {
+        touch_scratch(m, touch, reads, writes);
+        return;
+    }
+    uint64_t first;
+    int64_t step;
+    int n_each;
+    if (!clpi_shadow_row(m->check, touch, &first, &step, &n_each))
+        return;
+    for (int64_t i = 0; i < touch->n; i++) {
+        uint64_t record = first + (uint64_t)(i * step);
+        clpi_shadow_record *granules = &m->check->shadow.records[record];
+        uint32_t all = UINT32_MAX, any = 0;
+        for (int k = 0; k < n_each; k++) {
+            all &= granules[k].flags;
+            any |= granules[k].flags;
+            granules[k].flags |= writes ? CLPI_SHADOW_WRITTEN : 0;
+        }
+        int64_t element[CLP_MAX_RANK];
+        if (!reads || (all & CLPI_SHADOW_WRITTEN) || (any & CLPI_SHADOW_UNWRITTEN_READ) ||
+            !clpi_shadow_element(m->check, touch->operand, record, element))
+            continue;
+        granules[0].flags |= CLPI_SHADOW_UNWRITTEN_READ;
+        add_read(m, touch, element);
+    }
+}
+
+/* ---- Faults ---- */
+
+static bool memory_fault(void *state, const clpi_fault *fault)
+{
+    static const clp_finding_kind kinds[] = {
+        [CLPI_FAULT_INDEX] = CLP_FINDING_OUT_OF_BOUNDS,
+        [CLPI_FAULT_BLOCK] = CLP_FINDING_BLOCK_OUTSIDE,
+        [CLPI_FAULT_ASSERT] = CLP_FINDING_ASSERT,
+    };
+    memory *m = state;
+    bool is_new;
+    clpi_found *found = clpi_tally_find(&m->tally, kinds[fault->kind], fault->op, fault->operand, &is_new);
+    if (!found || !is_new)
+        return found != NULL;
+    found->message = clpi_arena_strndup(clpi_report_arena(m->check->report), fault->text, strlen(fault->text));
+    m->tally.failed |= !found->message;
+    return found->message != NULL;
+}
+
+/* ---- Elements never written ---- */
+
+static bool is_whole_grid(const clpi_check *check)
+{
+    const clpi_bound *bound = check->snapshot.bound;
+    for (int a = 0; a < check->ir->n_axes; a++)
+        if (bound->box_count[a] != bound->axis_size[a])
+            return false;
+    return true;
+}
+
+static clp_status report_never_written(const clpi_check *check, int operand)
+{
+    clpi_found found;
+    clpi_elements e;
+    clpi_found_init(&found, CLP_FINDING_NEVER_WRITTEN, operand);
+    clpi_elements_init(&e, check, operand);
+    while (clpi_elements_next(&e)) {
+        clpi_touch touch = { .operand = operand, .at = e.at, .step = 1, .n = 1 };
+        uint64_t first;
+        int64_t step;
+        int n_each;
+        if (!clpi_shadow_row(check, &touch, &first, &step, &n_each))
+            return CLP_OK;
+        uint32_t flags = UINT32_MAX;
+        for (int k = 0; k < n_each; k++)
+            flags &= check->shadow.records[first + (uint64_t)k].flags;
+        if (!(flags & CLPI_SHADOW_WRITTEN))
+            clpi_found_element(&found, e.index, e.rank);
+    }
+    return found.n_elements ? clpi_report_add(check->report, &found) : CLP_OK;
+}
+
+static clp_status memory_close(void *state)
+{
+    memory *m = state;
+    clpi_check *check = m->check;
+    CLP_TRY(clpi_tally_report(&m->tally));
+    for (int i = 0; i < check->ir->n_operands && is_whole_grid(check); i++)
+        if (check->ir->operands[i].role == CLP_OUT)
+            CLP_TRY(report_never_written(check, i));
+    return CLP_OK;
+}
+
+const clpi_checker clpi_check_memory = {
+    .bit = CLP_CHECK_MEMORY,
+    .open = memory_open,
+    .enter = memory_enter,
+    .touch = memory_touch,
+    .fault = memory_fault,
+    .close = memory_close,
+};

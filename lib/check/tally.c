@@ -1,0 +1,168 @@
+/* tally: what the parts of a check count with.
+ * In: things found, one by one. Out: one finding for all that one op does, with its first program and the box of its
+ * elements. Decides nothing of what is a fault.                                                                         */
+#include <inttypes.h>
+#include <string.h>
+
+#include "check/tally.h"
+#include "ir/format.h"
+
+/* ---- Findings ---- */
+
+void clpi_tally_init(clpi_tally *t, clpi_check *check)
+{
+    *t = (clpi_tally){ .check = check, .arena = &check->snapshot.arena };
+}
+
+void clpi_tally_enter(clpi_tally *t, const int64_t *program)
+{
+    t->has_entered = true;
+    memcpy(t->program, program, (size_t)t->check->ir->n_axes * sizeof *program);
+}
+
+void clpi_found_init(clpi_found *found, clp_finding_kind kind, int operand)
+{
+    *found = (clpi_found){ .kind = kind, .operand = operand, .axis = -1 };
+}
+
+void clpi_found_element(clpi_found *found, const int64_t *element, int rank)
+{
+    bool is_before = false;
+    for (int d = rank - 1; d >= 0; d--)
+        is_before = element[d] != found->element[d] ? element[d] < found->element[d] : is_before;
+    if (found->n_elements == 0 || is_before)
+        memcpy(found->element, element, (size_t)rank * sizeof *element);
+    for (int d = 0; d < rank; d++) {
+        bool is_new = found->n_elements == 0;
+        if (is_new || element[d] < found->start[d])
+            found->start[d] = element[d];
+        if (is_new || element[d] >= found->end[d])
+            found->end[d] = element[d] + 1;
+    }
+    found->n_elements++;
+}
+
+clpi_found *clpi_tally_find(clpi_tally *t, clp_finding_kind kind, uint32_t op, int operand, bool *out_is_new)
+{
+    *out_is_new = false;
+    for (uint32_t i = 0; i < t->found.n; i++) {
+        clpi_found *f = &t->found.items[i];
+        if (f->kind == kind && f->op[0] == op && f->operand == operand)
+            return f;
+    }
+    clpi_found found;
+    clpi_found_init(&found, kind, operand);
+    found.n_programs = t->has_entered;
+    found.op[0] = op;
+    memcpy(found.program[0], t->program, (size_t)t->check->ir->n_axes * sizeof *t->program);
+    if (!CLPI_PUSH(t->arena, &t->found, found)) {
+        t->failed = true;
+        return NULL;
+    }
+    *out_is_new = true;
+    return &t->found.items[t->found.n - 1];
+}
+
+void clpi_tally_place(const clpi_tally *t, const clpi_found *found, clpi_str *s)
+{
+    const clpi_ir *ir = t->check->ir;
+    clpi_pos pos = ir->ops.items[found->op[0]].pos;
+    if (ir->source && ir->source->file && pos.line)
+        clpi_str_add(s, "%s:%u:%u: ", ir->source->file, (unsigned)pos.line, (unsigned)pos.column);
+    if (found->n_programs)
+        clpi_program_print(ir, found->program[0], s);
+    if (found->n_programs)
+        clpi_str_puts(s, ": ");
+}
+
+void clpi_tally_say(clpi_tally *t, clpi_found *found, clpi_str *s)
+{
+    found->message = s->failed ? NULL : clpi_arena_strndup(clpi_report_arena(t->check->report), s->text, s->n);
+    t->failed |= !found->message;
+    clpi_str_done(s);
+}
+
+clp_status clpi_tally_report(clpi_tally *t)
+{
+    for (uint32_t i = 0; i < t->found.n; i++)
+        CLP_TRY(clpi_report_add(t->check->report, &t->found.items[i]));
+    return t->failed ? CLP_ERR_OOM : CLP_OK;
+}
+
+/* ---- Elements ---- */
+
+void clpi_elements_init(clpi_elements *e, const clpi_check *check, int operand)
+{
+    const clpi_bound_operand *array = &check->snapshot.bound->operands[operand];
+    *e = (clpi_elements){ .array = array, .rank = check->ir->operands[operand].rank, .at = array->offset, .is_first = true };
+}
+
+bool clpi_elements_next(clpi_elements *e)
+{
+    if (e->is_first) {
+        e->is_first = false;
+        for (int d = 0; d < e->rank; d++)
+            if (e->array->size[d] == 0)
+                return false;
+        return true;
+    }
+    e->number++;
+    for (int d = e->rank - 1; d >= 0; d--) {
+        e->at += e->array->stride[d];
+        if (++e->index[d] < e->array->size[d])
+            return true;
+        e->at -= e->array->stride[d] * e->array->size[d];
+        e->index[d] = 0;
+    }
+    return false;
+}
+
+uint64_t clpi_elements_n(const clpi_check *check, int operand)
+{
+    uint64_t n = 1;
+    for (int d = 0; d < check->ir->operands[operand].rank; d++)
+        n *= (uint64_t)check->snapshot.bound->operands[operand].size[d];
+    return n;
+}
+
+uint64_t clpi_bits_at(clp_dtype dtype, const uint8_t *data, int64_t at)
+{
+    int bits = clp_dtype_bits(dtype);
+    if (bits < 8)
+        return (uint64_t)(data[at >> 1] >> (at & 1 ? 4 : 0) & 15);
+    data += at * (bits / 8);
+    uint64_t u64;
+    uint32_t u32;
+    uint16_t u16;
+    switch (bits) {
+    case 64: memcpy(&u64, data, sizeof u64); return u64;
+    case 32: memcpy(&u32, data, sizeof u32); return u32;
+    case 16: memcpy(&u16, data, sizeof u16); return u16;
+    default: return data[0];
+    }
+}
+
+double clpi_number_of(clp_dtype dtype, uint64_t bits)
+{
+    clpi_elem e = clpi_elem_from_bits(dtype, bits);
+    return clpi_is_float(dtype) ? (dtype == CLP_F64 ? e.d : (double)e.f) : clpi_is_signed(dtype) ? (double)e.i : (double)e.u;
+}
+
+void clpi_number_print(clpi_str *s, clp_dtype dtype, uint64_t bits)
+{
+    clpi_format_elem(dtype, clpi_elem_from_bits(dtype, bits), s);
+}
+
+void clpi_element_print(clpi_str *s, const int64_t *element, int rank)
+{
+    clpi_str_puts(s, "[");
+    for (int d = 0; d < rank; d++)
+        clpi_str_add(s, "%s%" PRId64, d ? ", " : "", element[d]);
+    clpi_str_puts(s, "]");
+}
+
+bool clpi_is_result(const clpi_check *check, int operand)
+{
+    clp_role role = check->ir->operands[operand].role;
+    return role == CLP_OUT || (role == CLP_INOUT && check->plan->is_written[operand]);
+}
