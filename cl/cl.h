@@ -16,6 +16,7 @@
 #include <CL/cl.h>
 #include <pthread.h>
 
+#include "base/store.h"
 #include "cl/code.h"
 
 typedef struct clpi_cl_device {
@@ -26,6 +27,7 @@ typedef struct clpi_cl_device {
     bool             has_times;    /* the queue profiles */
     bool             is_in_order;
     clpi_limits      limits;
+    clpi_store       store;        /* of built programs */
     char             text[256];    /* "cl:0 pthread-skylake (Portable Computing Language)" */
 } clpi_cl_device;
 

@@ -278,6 +278,7 @@ clp_status clpi_cl_open_on(const clpi_host *host, cl_device_id id, cl_context co
         return status;
     }
     read_limits(id, &dev->limits);
+    clpi_store_open(&dev->store);
     snprintf(dev->text, sizeof dev->text, "cl ");
     describe(id, dev->text + 3, sizeof dev->text - 3);
     *out_dev = dev;

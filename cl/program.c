@@ -1,5 +1,6 @@
 /* program: a text into a program of a device.
- * In: OpenCL C and the options it counts on. Out: a built program, or what the device's compiler had to say.            */
+ * In: OpenCL C and the options it counts on. Out: a built program, or what the device's compiler had to say.
+ * Decides where a program comes from: the store, when an earlier process has left it there, else the device's compiler. */
 #include <string.h>
 
 #include "cl/cl.h"
@@ -48,32 +49,94 @@ static clp_status fail_build(clpi_cl_device *dev, const char *what, cl_program p
     return status;
 }
 
+/* ---- Programs from before ----
+ * A binary stands in the store under all that it depends on; the implementation checks it once more, and what it does not
+ * take is built from the text.                                                                                          */
+
+/* "version|platform|its version|device|its version|driver|options|text", in key. */
+static void put_key(clpi_cl_device *dev, const char *options, const char *text, clpi_str *key)
+{
+    static const cl_device_info facts[] = { CL_DEVICE_NAME, CL_DEVICE_VERSION, CL_DRIVER_VERSION };
+    static const cl_platform_info platform_facts[] = { CL_PLATFORM_NAME, CL_PLATFORM_VERSION };
+    cl_platform_id platform = NULL;
+    char fact[512];
+    (void)clGetDeviceInfo(dev->id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
+    clpi_str_add(key, "program|%s", clp_version());
+    for (size_t i = 0; i < sizeof platform_facts / sizeof *platform_facts; i++)
+        clpi_str_add(key, "|%s", clGetPlatformInfo(platform, platform_facts[i], sizeof fact, fact, NULL) == CL_SUCCESS ? fact : "");
+    for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
+        clpi_str_add(key, "|%s", clGetDeviceInfo(dev->id, facts[i], sizeof fact, fact, NULL) == CL_SUCCESS ? fact : "");
+    clpi_str_add(key, "|%s|", options);
+    clpi_str_puts(key, text);
+}
+
+static cl_program from_store(clpi_cl_device *dev, const clpi_str *key, const char *options)
+{
+    void *binary;
+    size_t n;
+    cl_int code = CL_SUCCESS, state = CL_SUCCESS;
+    cl_program program = NULL;
+    clpi_arena arena;
+    clpi_arena_init(&arena, dev->host.env);
+    if (clpi_store_get(&dev->store, key->text, key->n, &arena, &binary, &n)) {
+        program = clCreateProgramWithBinary(dev->context, 1, &dev->id, &n, (const unsigned char *[]){ binary }, &state, &code);
+        if (code == CL_SUCCESS && state == CL_SUCCESS)
+            code = clBuildProgram(program, 1, &dev->id, options, NULL, NULL);
+        if (program && (code != CL_SUCCESS || state != CL_SUCCESS)) {
+            clReleaseProgram(program);
+            program = NULL;
+        }
+        if (!program)
+            clpi_store_drop(&dev->store, key->text, key->n);
+    }
+    clpi_arena_done(&arena);
+    return program;
+}
+
+/* A context of one device has programs of one binary. */
+static void to_store(clpi_cl_device *dev, const clpi_str *key, cl_program program)
+{
+    size_t n = 0;
+    if (!dev->store.folder[0] || clGetProgramInfo(program, CL_PROGRAM_BINARY_SIZES, sizeof n, &n, NULL) != CL_SUCCESS || n == 0)
+        return;
+    unsigned char *binary = clpi_alloc(dev->host.env, n, 1);
+    if (binary && clGetProgramInfo(program, CL_PROGRAM_BINARIES, sizeof binary, &binary, NULL) == CL_SUCCESS)
+        clpi_store_put(&dev->store, key->text, key->n, binary, n);
+    clpi_free(dev->host.env, binary, n, 1);
+}
+
+static clp_status from_text(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program)
+{
+    cl_int code = CL_SUCCESS;
+    cl_program program = clCreateProgramWithSource(dev->context, 1, &text, NULL, &code);
+    CLPI_CL_TRY(dev->host.env, "clCreateProgramWithSource", code);
+    code = clBuildProgram(program, 1, &dev->id, options, NULL, NULL);
+    clp_status status = code == CL_SUCCESS ? CLP_OK : fail_build(dev, what, program, code);
+    if (status)
+        clReleaseProgram(program);
+    else
+        *out_program = program;
+    return status;
+}
+
 clp_status clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program)
 {
     *out_program = NULL;
-    clpi_env *env = dev->host.env;
-    cl_int code = CL_SUCCESS;
-    clpi_str all;
-    clpi_str_init(&all, env);
+    clpi_str all, key;
+    clpi_str_init(&all, dev->host.env);
+    clpi_str_init(&key, dev->host.env);
     clpi_str_add(&all, "-cl-std=CL1.2 -w%s%s%s", dev->limits.has_correct_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
                  options && *options ? " " : "", options ? options : "");
-    if (all.failed) {
-        clpi_str_done(&all);
-        return CLP_ERR_OOM;
+    put_key(dev, all.text, text, &key);
+    clp_status status = all.failed || key.failed ? CLP_ERR_OOM : CLP_OK;
+    if (!status)
+        *out_program = from_store(dev, &key, all.text);
+    if (!status && !*out_program) {
+        status = from_text(dev, what, text, all.text, out_program);
+        if (!status)
+            to_store(dev, &key, *out_program);
     }
-    clp_status status = CLP_OK;
-    cl_program program = clCreateProgramWithSource(dev->context, 1, &text, NULL, &code);
-    if (code != CL_SUCCESS) {
-        status = clpi_cl_fail(env, "clCreateProgramWithSource", code);
-    } else {
-        code = clBuildProgram(program, 1, &dev->id, all.text, NULL, NULL);
-        if (code != CL_SUCCESS) {
-            status = fail_build(dev, what, program, code);
-            clReleaseProgram(program);
-        } else {
-            *out_program = program;
-        }
-    }
+    clpi_str_done(&key);
     clpi_str_done(&all);
     return status;
 }

@@ -1,7 +1,9 @@
 /* The device half of cl: finding devices, codes written by hand, launches and their events, the log, adopted objects. */
+#include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cl/cl.h"
 #include "clpallas_cl.h"
@@ -466,4 +468,82 @@ Test(cl, refuses_objects_that_are_not_there)
     FAILS(ctx, CLP_ERR_ARG, "mem is NULL", clp_buffer_new_cl(ctx, NULL, &buffer));
     FAILS(ctx, CLP_ERR_ARG, "event is NULL", clp_event_new_cl(ctx, NULL, &event));
     clp_context_free(ctx);
+}
+
+/* ---- Programs from before ---- */
+
+enum { STORED = 300 };
+
+/* Paths of the files in a folder, oldest names first; returns how many. */
+static int files_in(const char *folder, char paths[][STORED], int n_max)
+{
+    DIR *dir = opendir(folder);
+    int n = 0;
+    for (struct dirent *e; dir && (e = readdir(dir)) && n < n_max;)
+        if (e->d_name[0] != '.')
+            snprintf(paths[n++], STORED, "%.60s/%.200s", folder, e->d_name);
+    if (dir)
+        closedir(dir);
+    return n;
+}
+
+/* A sum on the device of this process, in a new context each time; false: no device. */
+static bool adds(void)
+{
+    clp_kernel *k = NULL;
+    float x[4] = { 1, 2, 3, 4 }, o[4] = { 0 };
+    clp_context *ctx = context_on_cl(NULL, NULL);
+    if (!ctx)
+        return false;
+    cr_assert_eq(clp_kernel_from_text(ctx, "kernel k(in x: f32[4], out o: f32[4]) grid () { o[:] = x[:] + 1.0; }", NULL, NULL, &k), CLP_OK,
+                 "%s", clp_last_error(ctx));
+    const int64_t four = 4;
+    cr_assert_eq(clp_run(k, (clp_array[]){ { .dtype = CLP_F32, .rank = 1, .shape = &four, .data = x },
+                                           { .dtype = CLP_F32, .rank = 1, .shape = &four, .data = o } }, 2, NULL), CLP_OK);
+    for (int i = 0; i < 4; i++)
+        cr_expect_eq(o[i], x[i] + 1);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+    return true;
+}
+
+/* An entry of the store, its head as lib/base/store.c writes it: magic, bytes of the key, bytes of the value, checksum. */
+Test(cl, a_stored_program_is_used_and_a_bad_one_is_not)
+{
+    char folder[] = "/tmp/clpallas-programs-XXXXXX", paths[4][STORED];
+    cr_assert_not_null(mkdtemp(folder));
+    setenv("CLPALLAS_CACHE_DIR", folder, 1);
+    unsetenv("CLPALLAS_CACHE");
+    if (!adds()) {
+        rmdir(folder);
+        return;
+    }
+    cr_assert_eq(files_in(folder, paths, 4), 1);
+    uint64_t head[4];
+    static char key[1 << 20];
+    FILE *file = fopen(paths[0], "rb");
+    cr_assert(file && fread(head, sizeof head, 1, file) == 1 && head[1] < sizeof key && fread(key, head[1], 1, file) == 1);
+    fclose(file);
+    cr_expect(strstr(key, clp_version()), "the version is part of the key");
+    adds();
+    /* Whole entries whose values are no programs: refused by the device, built anew. */
+    static const char *const values[] = { "", "no program", "\177ELF and nothing more" };
+    for (int i = 0; i < 3; i++) {
+        clpi_store store;
+        void *value;
+        size_t n;
+        clpi_env env;
+        clpi_arena arena;
+        clpi_env_init(&env, NULL, NULL);
+        clpi_arena_init(&arena, &env);
+        clpi_store_open(&store);
+        clpi_store_put(&store, key, head[1], values[i], strlen(values[i]));
+        adds();
+        cr_expect(clpi_store_get(&store, key, head[1], &arena, &value, &n) && n > 1000, "value %d: the program is there again", i);
+        clpi_arena_done(&arena);
+        clpi_env_done(&env);
+    }
+    for (int i = 0, n = files_in(folder, paths, 4); i < n; i++)
+        unlink(paths[i]);
+    rmdir(folder);
 }
