@@ -23,6 +23,10 @@
 //
 // Scalars and vectors share a text where they can: c ? x : y takes the sign bit of each lane in vectors and c != 0 in scalars,
 // so any comparison does; (float16)(x) spreads x, and (float)(x) converts it.
+//
+// Mesa 22.3 makes of a choice between an i8 that is widened to int and a constant one between 8 and 16 bits, which crashes its compiler or
+// gives anything. So integers that may be i8 are chosen by @select(c, x, y), for in c ? x : y the language widens scalars; and casts
+// of i8 to wider scalars shift the sign into place, which other compilers know to be the same.
 
 //# divide f32 when fast
 = $a / $b
@@ -65,11 +69,11 @@ $T $f($T a, $T b)
 /* Rounds down; by zero: -1; the least by -1: itself. */
 $T $f($T a, $T b)
 {
-    $T by = ((b == ($T)(0)) | (b == ($T)(-1))) ? ($T)(1) : b;
+    $T by = @select((b == ($T)(0)) | (b == ($T)(-1)), ($T)(1), b);
     $T q = a / by, r = a - q * by;
-    q = ((r != ($T)(0)) & ((r ^ by) < ($T)(0))) ? q - ($T)(1) : q;
-    q = b == ($T)(-1) ? as_$T(($U)(-as_$U(a))) : q;
-    return b == ($T)(0) ? ($T)(-1) : q;
+    q = @select((r != ($T)(0)) & ((r ^ by) < ($T)(0)), ($T)(q - ($T)(1)), q);
+    q = @select(b == ($T)(-1), as_$T(($U)(-as_$U(a))), q);
+    return @select(b == ($T)(0), ($T)(-1), q);
 }
 //# divide uints
 = @div($a, $b)
@@ -77,9 +81,9 @@ $T $f($T a, $T b)
 /* Truncates; by zero: -1; the least by -1: itself. */
 $T $f($T a, $T b)
 {
-    $T q = a / (((b == ($T)(0)) | (b == ($T)(-1))) ? ($T)(1) : b);
-    q = b == ($T)(-1) ? as_$T(($U)(-as_$U(a))) : q;
-    return b == ($T)(0) ? ($T)(-1) : q;
+    $T q = a / (@select((b == ($T)(0)) | (b == ($T)(-1)), ($T)(1), b));
+    q = @select(b == ($T)(-1), as_$T(($U)(-as_$U(a))), q);
+    return @select(b == ($T)(0), ($T)(-1), q);
 }
 //# div uints
 /* By zero: all ones. */
@@ -100,10 +104,10 @@ $T $f($T a, $T b)
 /* The sign of b; by zero: a. */
 $T $f($T a, $T b)
 {
-    $T by = ((b == ($T)(0)) | (b == ($T)(-1))) ? ($T)(1) : b;
+    $T by = @select((b == ($T)(0)) | (b == ($T)(-1)), ($T)(1), b);
     $T r = a % by;
-    r = ((r != ($T)(0)) & ((r ^ by) < ($T)(0))) ? r + by : r;
-    return b == ($T)(0) ? a : r;
+    r = @select((r != ($T)(0)) & ((r ^ by) < ($T)(0)), ($T)(r + by), r);
+    return @select(b == ($T)(0), a, r);
 }
 //# mod uints
 = @rem($a, $b)
@@ -119,8 +123,8 @@ $T $f($T a, $T b)
 /* The sign of a; by zero: a. */
 $T $f($T a, $T b)
 {
-    $T r = a % (((b == ($T)(0)) | (b == ($T)(-1))) ? ($T)(1) : b);
-    return b == ($T)(0) ? a : r;
+    $T r = a % (@select((b == ($T)(0)) | (b == ($T)(-1)), ($T)(1), b));
+    return @select(b == ($T)(0), a, r);
 }
 //# rem uints
 /* By zero: a. */
@@ -143,7 +147,7 @@ $T $f($T a)
 //# sign ints
 $T $f($T a)
 {
-    return a > ($T)(0) ? ($T)(1) : (a < ($T)(0) ? ($T)(-1) : ($T)(0));
+    return @select(a > ($T)(0), ($T)(1), @select(a < ($T)(0), ($T)(-1), ($T)(0)));
 }
 //# min floats
 /* NaN if either is. */
@@ -172,7 +176,7 @@ $T $f($T a, $T b)
 $T $f($T a, $T b)
 {
     $U n = as_$U(b);
-    return n < ($U)($bits) ? as_$T(($U)(as_$U(a) << (n & ($U)($bits - 1)))) : ($T)(0);
+    return @select(n < ($U)($bits), as_$T(($U)(as_$U(a) << (n & ($U)($bits - 1)))), ($T)(0));
 }
 //# shr sints
 /* The sign from the width on. */
@@ -203,6 +207,8 @@ $T $f($T a, $T b)
 = $a > $b
 //# ge all
 = $a >= $b
+//# select i8 when scalar
+= select($c, $b, ($T)($a))
 //# select all
 = $a ? $b : $c
 //# isnan floats
@@ -384,6 +390,8 @@ $T $f($D a)
 = convert_$T($a)
 //# cast all < bool
 = convert_$T(-$a)
+//# cast i16 u16 i32 u32 < i8 when scalar
+= ($T)(((int)as_uchar($a) << 24) >> 24)
 //# cast ints < ints
 = convert_$T($a)
 //# cast floats < ints
@@ -638,7 +646,7 @@ $T $f($T *p, $T expected, $T v)
 $T $f($T *p, $T expected, $T v)
 {
     $T old = *p;
-    *p = old == expected ? v : old;
+    *p = @select(old == expected, v, old);
     return old;
 }
 //# alone all
