@@ -335,6 +335,8 @@ clp_status clpi_cl_launch(void *executable, const clpi_launch *launch, void **ou
     if (launch->order != CLP_ORDER_FORWARD)
         return clpi_fail(env_of(exe), CLP_ERR_UNSUPPORTED, "order: an OpenCL device runs programs in an order of its own; "
                          "the interpreter has reverse and shuffle");
+    if (launch->watch)
+        return clpi_fail(env_of(exe), CLP_ERR_UNSUPPORTED, "watch: an OpenCL device tells nothing as it runs; the interpreter does");
     clpi_cl_flight *f;
     CLP_TRY(flight_take(exe, &f));
     clp_status status = prepare(f, launch);

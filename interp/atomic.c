@@ -33,6 +33,8 @@ static bool eval_atomic(clpi_run *run, const clpi_step *s)
     uint8_t *state;
     if (!clpi_access_lanes(run, s, x, &at, &state))
         return false;
+    if (run->watch)
+        clpi_watch_lanes(run, s, CLPI_TOUCH_ATOMIC, at, state);
     for (int64_t l = 0; l < x->view.n; l++) {
         if (state[l]) {
             clpi_elem_put(x->dtype, out, l, state[l] & CLPI_LANE_MASKED ? (clpi_elem){ 0 } : x->pad);
@@ -63,6 +65,8 @@ static bool eval_add_i32(clpi_run *run, const clpi_step *s)
     uint8_t *state;
     if (!clpi_access_lanes(run, s, x, &at, &state))
         return false;
+    if (run->watch)
+        clpi_watch_lanes(run, s, CLPI_TOUCH_ATOMIC, at, state);
     for (int64_t l = 0; l < x->view.n; l++) {
         if (state[l]) {
             clpi_elem_put(x->dtype, out, l, state[l] & CLPI_LANE_MASKED ? (clpi_elem){ 0 } : x->pad);

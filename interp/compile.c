@@ -85,6 +85,8 @@ static clp_status name_values(clpi_compiler *c)
     if (exe->arena.failed)
         return CLP_ERR_OOM;
 
+    exe->root = c->root;
+    exe->is_lazy = c->is_lazy;
     find_lazy(c);
     uint32_t region[256], depth = 0;
     n = n_ops;

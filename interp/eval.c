@@ -8,6 +8,8 @@
 
 bool clpi_interp_walk(clpi_run *run, const clpi_step *steps, uint32_t begin, uint32_t end)
 {
+    if (run->seen)
+        return clpi_watch_walk(run, steps, begin, end);
     for (uint32_t i = begin; i < end; i = steps[i].end)
         if (!steps[i].eval(run, &steps[i]))
             return false;

@@ -15,6 +15,7 @@
 
 typedef struct clpi_run clpi_run;
 typedef struct clpi_step clpi_step;
+typedef struct clpi_seen clpi_seen;
 typedef bool (*clpi_eval_fn)(clpi_run *run, const clpi_step *step);    /* false: the run has failed; reported */
 typedef void (*clpi_loop_fn)(void *out, const void *a, const void *b, const void *c, int64_t n);
 
@@ -37,8 +38,11 @@ typedef struct clpi_exe {
     const clpi_plan  *plan;
     struct { clpi_step *items; uint32_t n, cap; } hoisted, body;
     uint32_t          n_vals;           /* ops, then the cells of regions */
+    const uint32_t   *root;             /* [n_vals] the value whose memory each one is */
+    const bool       *is_lazy;          /* [n_vals] transposes that stand for their operand */
     size_t           *val_at;           /* [n_vals] in tiles */
     size_t            tile_bytes;
+    size_t            spare_bytes;      /* the most that an access without a temporary needs when it goes lane by lane */
     size_t           *scratch_at;       /* [n_operands] in the scratch memory */
     size_t            scratch_bytes;
     int              *blocked;          /* operands with a block */
@@ -65,9 +69,12 @@ struct clpi_run {
     const clpi_exe    *exe;
     const clpi_launch *launch;
     const clpi_bound  *bound;
+    const clpi_watch  *watch;           /* NULL: nobody looks */
     uint8_t           *tiles;
     uint8_t           *scratch;
+    uint8_t           *spare;           /* watched: what an access without a temporary needs when it goes lane by lane */
     void             **val;             /* [n_vals] */
+    clpi_seen         *seen;            /* of a watch with `step` */
     clpi_ref_state    *refs;            /* [n_operands] */
     clpi_prefetch      prefetch;
     int64_t            program[CLPI_MAX_AXES];
@@ -155,8 +162,17 @@ clpi_elem clpi_elem_get(clp_dtype d, const void *tile, int64_t i);
 void clpi_tile_fill(clp_dtype d, void *tile, clpi_elem e, int64_t n);
 int64_t clpi_index_get(clp_dtype d, const void *tile, int64_t i);       /* an integer; u64 beyond i64 as the largest i64 */
 
+/* ---- watch.c: what a run tells (run/backend.h) ----
+ * Called in watched runs only.                                                                                          */
+clp_status clpi_watch_open(clpi_run *run, clpi_arena *arena);           /* once what holds for the launch is there */
+bool clpi_watch_walk(clpi_run *run, const clpi_step *steps, uint32_t begin, uint32_t end);    /* clpi_interp_walk, telling each step */
+void clpi_watch_enter(clpi_run *run, uint64_t sequence, uint64_t step);
+bool clpi_watch_stops(const clpi_run *run);
+void clpi_watch_header_read(const clpi_run *run, int operand, int64_t at);
+
 /* ---- talk.c ---- */
-bool       clpi_fail_run(const clpi_run *run, clpi_str *text);          /* ends it with the text, which is done with; false */
+/* Ends the run with the text, which is done with: false. true: a watch wants it to go on. fault->text is filled in. */
+bool       clpi_fail_run(const clpi_run *run, const clpi_fault *fault, clpi_str *text);
 
 /* ---- place.c: what subs address ---- */
 typedef struct clpi_place_sub {

@@ -19,6 +19,8 @@ static bool read_prefetched(void *user, int operand, const int64_t *index, int64
             return false;
         at += index[d] * array->stride[d];
     }
+    if (run->watch)
+        clpi_watch_header_read(run, operand, at);
     clpi_held_of[x->dtype].get_row(held, ref->data, at, 1, 1);
     *out_value = clpi_index_get(clpi_loaded(x->dtype), held, 0);
     return true;
@@ -40,23 +42,37 @@ static clp_status open_run(clpi_run *run, clpi_arena *arena)
         run->val[i] = run->tiles + exe->val_at[i];
     run->prefetch = (clpi_prefetch){ read_prefetched, run };
     CLP_TRY(clpi_refs_open(run, arena));
-    return clpi_interp_walk(run, exe->hoisted.items, 0, exe->hoisted.n) ? CLP_OK : CLP_ERR_RUN;
+    if (!clpi_interp_walk(run, exe->hoisted.items, 0, exe->hoisted.n))
+        return CLP_ERR_RUN;
+    return run->watch ? clpi_watch_open(run, arena) : CLP_OK;
+}
+
+/* One program; false: the run has failed. */
+static bool run_program(clpi_run *run, uint64_t sequence, uint64_t step)
+{
+    clpi_program_at(run->bound, sequence, step, run->program);
+    if (run->watch)
+        clpi_watch_enter(run, sequence, step);
+    return clpi_refs_enter(run) && clpi_interp_walk(run, run->exe->body.items, 0, run->exe->body.n);
 }
 
 clp_status clpi_interp_run(const clpi_exe *exe, const clpi_launch *launch)
 {
-    clpi_run run = { .exe = exe, .launch = launch, .bound = launch->bound };
+    clpi_run run = { .exe = exe, .launch = launch, .bound = launch->bound, .watch = launch->watch };
     clpi_arena arena;
     clpi_arena_init(&arena, exe->host.env);
     clp_status status = open_run(&run, &arena);
     uint64_t n = run.bound->n_sequences;
-    for (uint64_t i = 0; i < n && !status; i++) {
+    bool goes_on = true;
+    for (uint64_t i = 0; i < n && goes_on && !status; i++) {
         uint64_t sequence = clpi_sequence_at(launch->order, launch->seed, n, i);
         if (exe->scratch_bytes)
             clpi_refs_fill_scratch(&run);
         for (uint64_t step = 0; step < run.bound->n_steps && !status; step++) {
-            clpi_program_at(run.bound, sequence, step, run.program);
-            if (!clpi_refs_enter(&run) || !clpi_interp_walk(&run, exe->body.items, 0, exe->body.n))
+            goes_on = !run.watch || !clpi_watch_stops(&run);
+            if (!goes_on)
+                break;
+            if (!run_program(&run, sequence, step))
                 status = CLP_ERR_RUN;
         }
     }

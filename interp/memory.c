@@ -9,24 +9,28 @@
 
 /* ---- Faults ---- */
 
-bool clpi_range_fault(const clpi_run *run, const clpi_access *x, const uint8_t *mask)
+/* true: a watch wants the run to go on. */
+static bool range_fault(const clpi_run *run, const clpi_access *x, const uint8_t *mask)
 {
     int64_t index[CLP_MAX_RANK] = { 0 };
     clpi_place_fault(run, &x->view, run->refs[x->operand].dim, mask, index);
     clpi_str text;
     clpi_str_init(&text, run->exe->host.env);
     clpi_index_message(run->bound, x->op, run->program, index, &text);
-    return clpi_fail_run(run, &text);
+    return clpi_fail_run(run, &(clpi_fault){ CLPI_FAULT_INDEX, x->op, x->operand, index, NULL }, &text);
 }
 
 bool clpi_access_lanes(const clpi_run *run, const clpi_step *s, const clpi_access *x, int64_t **out_at, uint8_t **out_state)
 {
     const clpi_ref_state *ref = &run->refs[x->operand];
     const uint8_t *mask = x->mask ? run->val[x->mask] : NULL;
-    int64_t *at = (int64_t *)(void *)(run->tiles + s->temp);
-    uint8_t *state = run->tiles + s->temp + clpi_align((size_t)x->view.n * sizeof *at);
-    if (!clpi_place_lanes(run, &x->view, ref->dim, ref->at, mask, at, state))
-        return clpi_range_fault(run, x, mask);
+    uint8_t *temp = s->temp_bytes ? run->tiles + s->temp : run->spare;
+    if (!temp)                              /* an index of the place is out of range, and nobody watches */
+        return range_fault(run, x, mask);
+    int64_t *at = (int64_t *)(void *)temp;
+    uint8_t *state = temp + clpi_align((size_t)x->view.n * sizeof *at);
+    if (!clpi_place_lanes(run, &x->view, ref->dim, ref->at, mask, at, state) && !range_fault(run, x, mask))
+        return false;
     if (ref->is_empty)
         for (int64_t l = 0; l < x->view.n; l++)
             state[l] |= state[l] ? 0 : CLPI_LANE_GONE;
@@ -115,14 +119,16 @@ static bool eval_load(clpi_run *run, const clpi_step *s)
     if (x->view.has_tiles || !clpi_place_loops(run, &x->view, ref->dim, ref->at, &loops)) {
         int64_t *at;
         uint8_t *state;
-        if (!x->view.has_tiles && !x->mask)
-            return clpi_range_fault(run, x, NULL);
         if (!clpi_access_lanes(run, s, x, &at, &state))
             return false;
+        if (run->watch)
+            clpi_watch_lanes(run, s, CLPI_TOUCH_READ, at, state);
         load_lanes(run, x, out, at, state);
         return true;
     }
     loops.is_empty |= ref->is_empty;
+    if (run->watch)
+        clpi_watch_rows(run, s, &loops);
     if (x->may_alias && load_alias(run, s, x, &loops))
         return true;
     clpi_rows rows;
@@ -137,22 +143,28 @@ static bool eval_load(clpi_run *run, const clpi_step *s)
 
 /* ---- Stores ---- */
 
-static void store_run(const clpi_access *x, const clpi_ref_state *ref, int64_t at, int64_t step, const uint8_t *value, int64_t n)
+static void store_run(const clpi_run *run, const clpi_step *s, int64_t at, int64_t step, const uint8_t *value, int64_t n)
 {
+    const clpi_access *x = s->info;
+    const clpi_ref_state *ref = &run->refs[x->operand];
     const clpi_held *held = &clpi_held_of[x->dtype];
+    if (run->watch)
+        clpi_watch_write(run, s, at, step, n, false);
     if (held->is_same && step == 1)
         memcpy(ref->data + at * (int64_t)held->bytes, value, (size_t)n * held->bytes);
     else
         held->put_row(ref->data, at, step, value, n);
+    if (run->watch)
+        clpi_watch_write(run, s, at, step, n, true);
 }
 
 /* One row; under a mask, each run of lanes that it lets through. */
-static void store_row(const clpi_access *x, const clpi_ref_state *ref, int64_t at, const clpi_loop *row, const uint8_t *value,
+static void store_row(const clpi_run *run, const clpi_step *s, int64_t at, const clpi_loop *row, const uint8_t *value,
                       const uint8_t *mask)
 {
-    int64_t bytes = (int64_t)clpi_held_of[x->dtype].bytes;
+    int64_t bytes = (int64_t)clpi_held_of[((const clpi_access *)s->info)->dtype].bytes;
     if (!mask) {
-        store_run(x, ref, at + row->lo * row->step, row->step, value + row->lo * bytes, row->hi - row->lo);
+        store_run(run, s, at + row->lo * row->step, row->step, value + row->lo * bytes, row->hi - row->lo);
         return;
     }
     for (int64_t i = row->lo; i < row->hi;) {
@@ -160,7 +172,7 @@ static void store_row(const clpi_access *x, const clpi_ref_state *ref, int64_t a
         while (i < row->hi && mask[i])
             i++;
         if (i > from)
-            store_run(x, ref, at + from * row->step, row->step, value + from * bytes, i - from);
+            store_run(run, s, at + from * row->step, row->step, value + from * bytes, i - from);
         while (i < row->hi && !mask[i])
             i++;
     }
@@ -178,13 +190,11 @@ static bool eval_store(clpi_run *run, const clpi_step *s)
     if (x->view.has_tiles || !clpi_place_loops(run, &x->view, ref->dim, ref->at, &loops)) {
         int64_t *at;
         uint8_t *state;
-        if (!x->view.has_tiles && !mask)
-            return clpi_range_fault(run, x, NULL);
         if (!clpi_access_lanes(run, s, x, &at, &state))
             return false;
         for (int64_t l = 0; l < x->view.n; l++)            /* in order: the highest lane wins */
             if (!state[l])
-                store_run(x, ref, at[l], 1, value + l * bytes, 1);
+                store_run(run, s, at[l], 1, value + l * bytes, 1);
         return true;
     }
     loops.is_empty |= ref->is_empty;
@@ -193,7 +203,7 @@ static bool eval_store(clpi_run *run, const clpi_step *s)
     clpi_rows_init(&rows, &loops);
     for (int64_t l = 0; clpi_rows_next(&rows); l += row->size)
         if (rows.is_inside && row->lo < row->hi)
-            store_row(x, ref, rows.at, row, value + l * bytes, mask ? mask + l : NULL);
+            store_row(run, s, rows.at, row, value + l * bytes, mask ? mask + l : NULL);
     return true;
 }
 
@@ -236,8 +246,11 @@ clpi_access *clpi_access_new(clpi_compiler *c, const clpi_op *op, clpi_step *s)
     clpi_view_init(c, op, 0, &x->view);
     x->mask = op->has_mask ? clpi_interp_root(c, clpi_op_mask(ir, op)) : 0;
     x->other = op->has_other ? clpi_interp_root(c, clpi_op_other(ir, op)) : 0;
+    size_t lane_bytes = clpi_align((size_t)x->view.n * sizeof(int64_t)) + clpi_align((size_t)x->view.n);
     if (x->mask || x->view.has_tiles || (clpi_ops[op->kind].flags & (CLP_READ | CLP_WRITE)) == (CLP_READ | CLP_WRITE))
-        s->temp_bytes = clpi_align((size_t)x->view.n * sizeof(int64_t)) + clpi_align((size_t)x->view.n);
+        s->temp_bytes = lane_bytes;
+    else if (lane_bytes > c->exe->spare_bytes)
+        c->exe->spare_bytes = lane_bytes;
     return x;
 }
 

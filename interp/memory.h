@@ -15,8 +15,13 @@ typedef struct clpi_access {
 } clpi_access;
 
 clpi_access *clpi_access_new(clpi_compiler *c, const clpi_op *op, clpi_step *s);    /* NULL: out of memory */
-/* Element and state of every lane, in the step's temporary. false: a lane is out of range, reported. */
+/* Element and state of every lane, in the step's temporary. false: a lane is out of range, reported. A watch may have such
+ * lanes stay: their state is CLPI_LANE_OUT.                                                                             */
 bool clpi_access_lanes(const clpi_run *run, const clpi_step *s, const clpi_access *x, int64_t **out_at, uint8_t **out_state);
-bool clpi_range_fault(const clpi_run *run, const clpi_access *x, const uint8_t *mask);    /* reports; false */
+
+/* ---- watch.c ---- */
+void clpi_watch_rows(const clpi_run *run, const clpi_step *s, const clpi_loops *loops);      /* of a load */
+void clpi_watch_lanes(const clpi_run *run, const clpi_step *s, clpi_touch_kind kind, const int64_t *at, const uint8_t *state);
+void clpi_watch_write(const clpi_run *run, const clpi_step *s, int64_t at, int64_t step, int64_t n, bool is_done);
 
 #endif

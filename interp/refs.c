@@ -161,12 +161,13 @@ void clpi_refs_fill_scratch(clpi_run *run)
 
 /* ---- Entering a program ---- */
 
+/* true: a watch wants the run to go on. */
 static bool outside(const clpi_run *run, int operand)
 {
     clpi_str text;
     clpi_str_init(&text, run->exe->host.env);
     clpi_window_message(run->bound, operand, run->program, &run->prefetch, &text);
-    return clpi_fail_run(run, &text);
+    return clpi_fail_run(run, &(clpi_fault){ .kind = CLPI_FAULT_BLOCK, .operand = operand }, &text);
 }
 
 /* The window of dimension d by its affine map; false: not inside. */
@@ -201,10 +202,12 @@ bool clpi_refs_enter(clpi_run *run)
                 is_inside = affine_window(run, ref, &x->block[d], d, array->size[d], &windows[d]);
         else
             is_inside = clpi_windows(run->bound, i, run->program, &run->prefetch, windows);
+        if (!is_inside && !outside(run, i))
+            return false;
         if (!is_inside)
-            return outside(run, i);
+            memset(windows, 0, sizeof windows);          /* nothing of it exists */
         ref->at = ref->origin;
-        ref->is_empty = false;
+        ref->is_empty = !is_inside;
         for (int d = 0, r = 0; d < x->rank; d++) {
             ref->at += windows[d].start * array->stride[d];
             if (x->block[d].kind == CLPI_BLOCK_SQUEEZED)

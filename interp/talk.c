@@ -3,12 +3,18 @@
 #include "ir/format.h"
 #include "interp/interp.h"
 
-bool clpi_fail_run(const clpi_run *run, clpi_str *text)
+bool clpi_fail_run(const clpi_run *run, const clpi_fault *fault, clpi_str *text)
 {
-    if (!text->failed)
+    bool goes_on = false;
+    if (run->watch && run->watch->fault) {
+        clpi_fault whole = *fault;
+        whole.text = text->failed ? NULL : text->text;
+        goes_on = run->watch->fault(run->watch->user, &whole);
+    }
+    if (!goes_on && !text->failed)
         clpi_fail(run->exe->host.env, CLP_ERR_RUN, "%s", text->text);
     clpi_str_done(text);
-    return false;
+    return goes_on;
 }
 
 /* The elements of a print's operands, in the step's temporary, as the formatter wants them. */
@@ -45,7 +51,7 @@ static bool eval_assert(clpi_run *run, const clpi_step *s)
     clpi_str text;
     clpi_str_init(&text, run->exe->host.env);
     clpi_assert_message(run->bound, s->op, run->program, &text);
-    return clpi_fail_run(run, &text);
+    return clpi_fail_run(run, &(clpi_fault){ CLPI_FAULT_ASSERT, s->op, -1, NULL, NULL }, &text);
 }
 
 clp_status clpi_prepare_effect(clpi_compiler *c, const clpi_op *op, clpi_step *s)

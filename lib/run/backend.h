@@ -60,7 +60,7 @@ typedef struct clpi_fault {
     uint32_t        op;
     int             operand;          /* -1: none */
     const int64_t  *index;
-    const char     *text;             /* what the failure of an ordinary run says */
+    const char     *text;             /* what the failure of an ordinary run says; NULL: there was no memory for it */
 } clpi_fault;
 
 typedef struct clpi_watch {
@@ -68,7 +68,8 @@ typedef struct clpi_watch {
     void (*enter)(void *user, uint64_t sequence, uint64_t step, const int64_t *program);
     void (*touch)(void *user, const clpi_touch *touch);      /* before memory changes */
     void (*wrote)(void *user, const clpi_touch *touch);      /* after a plain write: the touch before it, done */
-    /* An op of the body was evaluated. value gives the elements of a value that op takes or makes, held form, dense. */
+    /* An op of the body was evaluated; those that hold for the whole launch are told of in its first program. value gives the
+     * elements of a value that op takes or makes, held form, dense; of an op with regions: what it makes. */
     void (*step) (void *user, uint32_t op, const void *(*value)(const void *run, clp_val v), const void *run);
     bool (*fault)(void *user, const clpi_fault *fault);      /* true: go on as a device would; NULL: the run fails */
     bool (*stops)(void *user);                               /* asked before each program: true ends the run, without a failure */
