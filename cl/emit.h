@@ -74,6 +74,7 @@ void        clpi_forget_from(clpi_emit *e, int level);                       /* 
 void        clpi_emit_nodes(clpi_emit *e, int level);                        /* those of this level, as variables where need be */
 const char *clpi_value_text(clpi_emit *e, int node, int width, int mask_bits);   /* as wide as asked for */
 const char *clpi_lane_text(clpi_emit *e, int node);                          /* of the current lane, in held form */
+void        clpi_declare_lanes(clpi_emit *e, const char *type, const char *name, int width);   /* an array for a vector's lanes */
 void        clpi_use_lanes(clpi_emit *e, int node);                          /* before a loop over lanes, for clpi_lane_text in it */
 const char *clpi_ix_text(clpi_emit *e, const clpi_ix *ix);
 void        clpi_emit_load(clpi_emit *e, int node);                          /* declares v<node> */

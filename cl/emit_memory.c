@@ -272,9 +272,8 @@ static void forget_access_lanes(clpi_emit *e, const clpi_access *a)
 
 static void emit_load_lanes(clpi_emit *e, int node, const clpi_access *a, const char *type)
 {
-    int n = (int)strcspn(type, "0123456789");
     use_access_lanes(e, a);
-    clpi_line(e, "%.*s e%d[%d];", n, type, node, e->width);
+    clpi_declare_lanes(e, type, clpi_text(e, "e%d", node), e->width);
     e->lane = "l";
     clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);
     emit_guarded(e, a, NULL, clpi_text(e, "e%d[l]", node), access_dtype(e, a) == CLP_BOOL ? "-" : "");
@@ -380,7 +379,7 @@ static void emit_store_lanes(clpi_emit *e, const clpi_access *a, clp_dtype dtype
 {
     const char *type = dtype == CLP_BOOL ? clpi_cl_mask_type(mask_bits, e->width) : clpi_cl_type(dtype, e->width);
     use_access_lanes(e, a);
-    clpi_line(e, "%.*s e[%d];", (int)strcspn(type, "0123456789"), type, e->width);
+    clpi_declare_lanes(e, type, "e", e->width);
     clpi_line(e, "vstore%d(%s, 0, e);", e->width, value);
     e->lane = "l";
     clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);

@@ -11,7 +11,8 @@ static void emit_level(clpi_emit *e, int at);
 
 /* ---- Outs ---- */
 
-static clp_dtype access_dtype(const clpi_emit *e, int access)
+/* Of what the access gives, or takes. */
+static clp_dtype loaded_dtype(const clpi_emit *e, int access)
 {
     const clpi_access *a = &e->nest->accesses.items[access];
     return clpi_loaded(a->is_tile ? e->p->tiles.items[a->target].dtype : e->ir->operands[a->target].dtype);
@@ -163,7 +164,7 @@ static void emit_scan_update(clpi_emit *e, const clpi_out *out, uint32_t o)
 {
     const char *r = clpi_text(e, "r%u", o);
     clpi_line(e, "%s = %s;", r, combine_text(e, out, e->width, r, clpi_value_text(e, out->value, e->width, 32)));
-    clp_dtype to = access_dtype(e, out->access);
+    clp_dtype to = loaded_dtype(e, out->access);
     clpi_emit_store(e, out->access, to, cast_text(e, to, out->dtype, e->width, r), e->width, 32);
 }
 
@@ -218,7 +219,7 @@ static void emit_outs(clpi_emit *e)
             int bits = e->values[out->value].mask_bits ? e->values[out->value].mask_bits : 8;
             if (one_item)
                 clpi_open(e, "if (lid == 0)");
-            clpi_emit_store(e, out->access, access_dtype(e, out->access), clpi_value_text(e, out->value, width, bits),
+            clpi_emit_store(e, out->access, loaded_dtype(e, out->access), clpi_value_text(e, out->value, width, bits),
                             width, bits);
             if (one_item)
                 clpi_close(e);
@@ -233,7 +234,7 @@ static void store_reductions(clpi_emit *e)
         const clpi_out *out = &e->nest->outs.items[o];
         if (out->kind != CLPI_OUT_REDUCE)
             continue;
-        clp_dtype to = access_dtype(e, out->access);
+        clp_dtype to = loaded_dtype(e, out->access);
         const char *r = clpi_text(e, is_arg(out->op) ? "p%u" : "r%u", o);
         int width = reduces_lanes(e, out) ? 1 : e->width;
         if (reduces_lanes(e, out)) {
@@ -464,7 +465,7 @@ static void copy_scalars(clpi_emit *e, bool to_joint)
             continue;
         const char *scalar = clpi_tile_name(e, e->nest->accesses.items[access].target);
         const char *place = clpi_text(e, "*(%s%s *)(joint + %u)", clpi_slot_space(e, e->s->joint_slot),
-                                      clpi_cl_type(access_dtype(e, access), 1), o);
+                                      clpi_cl_type(loaded_dtype(e, access), 1), o);
         clpi_line(e, "%s = %s;", to_joint ? place : scalar, to_joint ? scalar : place);
     }
 }

@@ -74,24 +74,35 @@ void clpi_forget_from(clpi_emit *e, int level)
 
 /* ---- Coordinates ---- */
 
+/* What the domain and a constant add up to; in long where the constant may be too far out for an int (the domain's part, no
+ * longer than an array can be, always fits). */
+static const char *domain_text(clpi_emit *e, const clpi_ix *ix)
+{
+    if (ix->dim < 0)
+        return clpi_text(e, "%lld", (long long)ix->add);
+    bool in_lane = e->lane && e->map->vector_dim == ix->dim;
+    const char *text = in_lane ? clpi_text(e, "d%d + %s", ix->dim, e->lane) : clpi_text(e, "d%d", ix->dim);
+    if (ix->mul != 1)
+        text = clpi_text(e, in_lane ? "(%s) * %lld" : "%s * %lld", text, (long long)ix->mul);
+    if (ix->add == 0)
+        return text;
+    int64_t span = (e->nest->extent[ix->dim] - 1) * ix->mul, far = (span < 0 ? -span : span) + (ix->add < 0 ? -ix->add : ix->add);
+    return clpi_text(e, "%s %c %lld%s", text, ix->add < 0 ? '-' : '+', (long long)(ix->add < 0 ? -ix->add : ix->add),
+                     far > INT32_MAX ? "L" : "");
+}
+
+/* A node may be any number of its dtype: nothing is added to it in int. Sums of longs wrap, which leads out of every range. */
 const char *clpi_ix_text(clpi_emit *e, const clpi_ix *ix)
 {
-    const char *text = NULL;
-    if (ix->dim >= 0) {
-        bool in_lane = e->lane && e->map->vector_dim == ix->dim;
-        text = in_lane ? clpi_text(e, "d%d + %s", ix->dim, e->lane) : clpi_text(e, "d%d", ix->dim);
-        if (ix->mul != 1)
-            text = clpi_text(e, in_lane ? "(%s) * %lld" : "%s * %lld", text, (long long)ix->mul);
-    }
-    if (ix->node >= 0) {
-        const char *node = clpi_lane_text(e, ix->node);
-        text = text ? clpi_text(e, "%s + %s", text, node) : node;
-    }
-    if (!text)
-        return clpi_text(e, "%lld", (long long)ix->add);
-    if (ix->add != 0)
-        text = clpi_text(e, "%s %c %lld", text, ix->add < 0 ? '-' : '+', (long long)(ix->add < 0 ? -ix->add : ix->add));
-    return text;
+    if (ix->node < 0)
+        return domain_text(e, ix);
+    const char *node = clpi_lane_text(e, ix->node);
+    if (ix->dim < 0 && ix->add == 0)
+        return node;
+    const char *rest = domain_text(e, ix);
+    if (e->nest->nodes.items[ix->node].dtype == CLP_I64)
+        return clpi_text(e, "(long)((ulong)%s + (ulong)(%s))", node, rest);
+    return clpi_text(e, "(long)%s + %s", node, rest);
 }
 
 /* ---- Widths ---- */
@@ -111,6 +122,11 @@ const char *clpi_value_text(clpi_emit *e, int node, int width, int mask_bits)
     return clpi_take_text(e, &s);
 }
 
+void clpi_declare_lanes(clpi_emit *e, const char *type, const char *name, int width)
+{
+    clpi_line(e, "%.*s %s[%d];", (int)strcspn(type, "0123456789"), type, name, width);
+}
+
 void clpi_use_lanes(clpi_emit *e, int node)
 {
     clpi_value *v = node < 0 ? NULL : &e->values[node];
@@ -118,7 +134,7 @@ void clpi_use_lanes(clpi_emit *e, int node)
         return;
     const clpi_node *x = &e->nest->nodes.items[node];
     const char *type = x->dtype == CLP_BOOL ? clpi_cl_mask_type(v->mask_bits, v->width) : clpi_cl_type(x->dtype, v->width);
-    clpi_line(e, "%.*s l%d[%d];", (int)strcspn(type, "0123456789"), type, node, v->width);
+    clpi_declare_lanes(e, type, clpi_text(e, "l%d", node), v->width);
     clpi_line(e, "vstore%d(%s, 0, l%d);", v->width, v->text, node);
     v->has_lanes = true;
 }

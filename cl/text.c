@@ -17,7 +17,7 @@ static clp_status check_dtypes(clpi_env *env, const clpi_ir *ir, const clpi_limi
             return clpi_fail(env, CLP_ERR_UNSUPPORTED, "%s: computes in f64, which this device does not have", ir->name);
     for (uint32_t v = ir->n_header; v < ir->ops.n; v++) {
         const clpi_op *op = &ir->ops.items[v];
-        bool is_atomic = op->kind >= CLP_OP_atomic_add && op->kind <= CLP_OP_atomic_cas;
+        bool is_atomic = clpi_is_atomic(op->kind);
         clp_dtype d = is_atomic ? ir->operands[op->operand].dtype : CLP_I32;
         if (ir->operands && is_atomic && !clpi_prelude_has_atomic(limits, d))
             return clpi_fail(env, CLP_ERR_UNSUPPORTED, "%s: %s of %s, which this device does not have", ir->name,

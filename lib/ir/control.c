@@ -125,6 +125,9 @@ bool clpi_for_begin(clpi_build *b, clp_val lo, clp_val hi, int64_t step, const c
 {
     *out_index = (clp_val){ 0 };
     no_values(out_carried, n);
+    /* A step longer than bounds can be apart ends the loop as a shorter one does, and could not be added. */
+    const int64_t longest = INT64_C(1) << 32;
+    step = step < -longest ? -longest : step > longest ? longest : step;
     clp_val op = begin(b, CLP_OP_for, (uint64_t)step, (clp_val[]){ lo, hi }, 2, inits, n);
     if (op.id == 0)
         return false;

@@ -48,6 +48,21 @@ bool clpi_is_atomic(clpi_op_kind kind)
     return (clpi_ops[kind].flags & both) == both;
 }
 
+bool clpi_is_cdiv(const clpi_ir *ir, const clpi_op *op, clp_val out_args[2])
+{
+    if (op->kind != CLP_OP_neg)
+        return false;
+    const clpi_op *quotient = clpi_op_at(ir, clpi_args(ir, op)[0]);
+    if (quotient->kind != CLP_OP_divide)
+        return false;
+    const clpi_op *dividend = clpi_op_at(ir, clpi_args(ir, quotient)[0]);
+    if (dividend->kind != CLP_OP_neg)
+        return false;
+    out_args[0] = clpi_args(ir, dividend)[0];
+    out_args[1] = clpi_args(ir, quotient)[1];
+    return true;
+}
+
 int clpi_n_values(clpi_op_kind kind)
 {
     if (!(clpi_ops[kind].flags & CLP_WRITE))

@@ -144,6 +144,12 @@ bool    clpi_const_int(const clpi_ir *ir, clp_val v, int64_t *out);   /* v is a 
 clp_val clpi_op_value(const clpi_ir *ir, const clpi_op *op, int i);   /* store, atomics: value i */
 clp_val clpi_op_other(const clpi_ir *ir, const clpi_op *op);
 clp_val clpi_op_mask(const clpi_ir *ir, const clpi_op *op);
+/* Of what a load, store, atomic or index subscripts: the size of dimension i, -1 when it is known at run time only; is sub i a
+ * constant out of range? (shapes.c) */
+int64_t clpi_sub_target_size(const clpi_ir *ir, const clpi_op *op, uint32_t i);
+bool    clpi_sub_is_outside(const clpi_ir *ir, const clpi_op *op, uint32_t i);
+bool    clpi_is_atomic(clpi_op_kind kind);
+bool    clpi_is_cdiv(const clpi_ir *ir, const clpi_op *op, clp_val out_args[2]);   /* -(-a / b), which cdiv(a, b) is made as */
 void    clpi_type_print(clpi_str *s, const clpi_type *t);      /* "f32[8, 128]", "f32" */
 void    clpi_shape_print(clpi_str *s, const int64_t *shape, int rank);   /* "[8, 128]" */
 

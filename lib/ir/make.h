@@ -7,13 +7,14 @@
 
 /* A tile has at most this many elements; a longer one is a mistake of the kernel. */
 #define CLPI_MAX_TILE INT64_C(0x7fffffff)
+/* So has a dimension of an array. */
+#define CLPI_MAX_DIM CLPI_MAX_TILE
 
 /* ---- ir.c ---- */
 bool        clpi_type_intern(clpi_ir *ir, const clpi_type *type, uint32_t *out_type);   /* false: out of memory */
 clpi_type   clpi_type_make(clp_dtype dtype, int rank, const int64_t *shape);            /* rank within CLP_MAX_RANK */
 const char *clpi_op_shown(clpi_op_kind kind);              /* as the language writes it: "+", "max" */
 int         clpi_n_values(clpi_op_kind kind);              /* values of a store or atomic: 1; atomic_cas: 2; load: 0 */
-bool        clpi_is_atomic(clpi_op_kind kind);
 
 /* ---- rules.c ---- */
 /* The result dtype of an elementwise op; `why` says which operands do not fit. */

@@ -52,6 +52,12 @@ static bool add_dims(const clpi_sub *sub, const clpi_type *t, bool is_first_tile
         return refuse(why, "a value has at most %d dimensions", CLP_MAX_RANK);
     if (sub->kind == CLPI_SUB_RANGE && (sub->size < 0 || sub->stride == 0))
         return refuse(why, "a slice has a size of 0 or more and a stride other than 0");
+    if (sub->kind == CLPI_SUB_RANGE && sub->size > 1) {
+        int64_t room = (CLPI_MAX_DIM - 1) / (sub->size - 1);
+        if (sub->stride > room || sub->stride < -room)
+            return refuse(why, "a slice of %lld elements with stride %lld is longer than any dimension: at most %lld",
+                          (long long)sub->size, (long long)sub->stride, (long long)CLPI_MAX_DIM);
+    }
     for (int d = 0; d < n_dims; d++)
         out->shape[out->rank++] = sub->kind == CLPI_SUB_RANGE ? sub->size : t->shape[d];
     return true;
@@ -82,4 +88,26 @@ bool clpi_subs_shape(const clpi_ir *ir, const clpi_sub *subs, const clp_val *arg
         last_tile = is_tile ? i : last_tile;
     }
     return true;
+}
+
+int64_t clpi_sub_target_size(const clpi_ir *ir, const clpi_op *op, uint32_t i)
+{
+    if (op->kind == CLP_OP_index)
+        return clpi_type_of(ir, clpi_args(ir, op)[0])->shape[i];
+    return ir->operands[op->operand].ref_size[i];
+}
+
+bool clpi_sub_is_outside(const clpi_ir *ir, const clpi_op *op, uint32_t i)
+{
+    const clpi_sub *sub = &clpi_subs(ir, op)[i];
+    int64_t at, size = clpi_sub_target_size(ir, op, i), n = sub->kind == CLPI_SUB_RANGE ? sub->size : 1;
+    clp_val start = clpi_args(ir, op)[i + (op->kind == CLP_OP_index)];
+    if (clpi_op_at(ir, start)->kind != CLP_OP_const || !clpi_const_int(ir, start, &at))
+        return false;
+    if (size < 0)
+        size = CLPI_MAX_DIM;
+    if (at < 0 || at >= CLPI_MAX_DIM)
+        return true;
+    int64_t last = n > 1 ? at + (n - 1) * sub->stride : at;
+    return n > 0 && (at >= size || last < 0 || last >= size);
 }

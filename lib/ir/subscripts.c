@@ -65,16 +65,25 @@ static bool add_all(resolver *r, clpi_pos pos)
 /* NumPy's habit holds for values alone: the block of a ref may hang over an edge, so that it has no end to count from. */
 static const char values_only[] = " (only subscripts of values count from the end)";
 
+/* Of a dimension whose size is known at run time only. */
+static void report_far(resolver *r, clpi_pos pos, const char *what, int64_t at)
+{
+    clpi_report_at(r->b, pos, "%s %lld of %s is out of range: a dimension has at most %lld elements", what, (long long)at,
+                   name_of(r->target), (long long)CLPI_MAX_DIM);
+}
+
 /* A constant index: in range, negative ones of values counted from the end. */
 static bool index_check(resolver *r, clpi_pos pos, int64_t at, int64_t *out_at)
 {
     const clpi_target *t = r->target;
     int64_t size = t->size[r->out->n];
     *out_at = !t->name && at < 0 ? at + size : at;
-    if (*out_at >= 0 && (size < 0 || *out_at < size))
+    if (*out_at >= 0 && *out_at < (size < 0 ? CLPI_MAX_DIM : size))
         return true;
     const char *note = at < 0 && t->name ? values_only : "";
-    if (size < 0)
+    if (size < 0 && at >= 0)
+        report_far(r, pos, "index", at);
+    else if (size < 0)
         clpi_report_at(r->b, pos, "index %lld of %s is negative%s", (long long)at, name_of(t), note);
     else
         clpi_report_at(r->b, pos, "index %lld is out of range: dimension %d of %s has size %lld%s", (long long)at, r->out->n,
@@ -117,13 +126,15 @@ static bool end_check(resolver *r, const clpi_subscript *s, const char *which, i
     const clpi_target *t = r->target;
     int64_t size = t->size[r->out->n];
     *out_end = !t->name && end < 0 ? end + size : end;
-    if (*out_end >= 0 && (size < 0 || *out_end <= size))
+    if (*out_end >= 0 && *out_end <= (size < 0 ? CLPI_MAX_DIM : size))
         return true;
     const char *note = end < 0 && t->name ? values_only : "";
-    if (size < 0)
-        clpi_report_at(r->b, s->pos, "slice %s %lld of %s is negative%s", which, (long long)end, name_of(t), note);
+    if (size < 0 && end >= 0)
+        report_far(r, s->pos, which, end);
+    else if (size < 0)
+        clpi_report_at(r->b, s->pos, "%s %lld of %s is negative%s", which, (long long)end, name_of(t), note);
     else
-        clpi_report_at(r->b, s->pos, "slice %s %lld is out of range: dimension %d of %s has size %lld%s", which, (long long)end,
+        clpi_report_at(r->b, s->pos, "%s %lld is out of range: dimension %d of %s has size %lld%s", which, (long long)end,
                        r->out->n, name_of(t), (long long)size, note);
     return false;
 }
@@ -143,9 +154,9 @@ static bool add_slice(resolver *r, const clpi_subscript *s)
     }
     start = is_back ? size - 1 : 0;
     stop = is_back ? -1 : size;
-    if (s->has_start && !end_check(r, s, "start", s->start, &start))
+    if (s->has_start && !end_check(r, s, "slice start", s->start, &start))
         return false;
-    if (s->has_stop && !end_check(r, s, "end", s->stop, &stop))
+    if (s->has_stop && !end_check(r, s, "slice end", s->stop, &stop))
         return false;
     if (is_back && s->has_start && start == size) {
         clpi_report_at(r->b, s->pos, "slice start %lld is out of range: dimension %d of %s has size %lld", (long long)s->start, d,
@@ -154,8 +165,9 @@ static bool add_slice(resolver *r, const clpi_subscript *s)
     }
     int64_t span = is_back ? start - stop : stop - start;
     uint64_t step = is_back ? 0 - (uint64_t)s->stride : (uint64_t)s->stride;
-    clpi_sub sub = { .kind = CLPI_SUB_RANGE, .stride = s->stride };
+    clpi_sub sub = { .kind = CLPI_SUB_RANGE };
     sub.size = span <= 0 ? 0 : (int64_t)((uint64_t)(span - 1) / step) + 1;
+    sub.stride = sub.size > 1 ? s->stride : 1;       /* of one element: none */
     add_sub(r, s->pos, sub, make_start(r->b, sub.size == 0 ? 0 : start));
     return true;
 }
@@ -168,6 +180,8 @@ static bool report_ds(resolver *r, const clpi_subscript *s, int64_t from)
         snprintf(stride, sizeof stride, ", %lld", (long long)s->stride);
     if (r->target->size[d] >= 0)
         snprintf(size, sizeof size, "has size %lld", (long long)r->target->size[d]);
+    else if (s->stride > 0)
+        snprintf(size, sizeof size, "has at most %lld elements", (long long)CLPI_MAX_DIM);
     clpi_report_at(r->b, s->pos, "ds(%lld, %lld%s) is out of range: dimension %d of %s %s", (long long)from, (long long)s->stop, stride, d,
                    name_of(r->target), size);
     return false;
@@ -193,14 +207,13 @@ static bool add_ds(resolver *r, const clpi_subscript *s)
             return false;
         if (at != from)
             v = make_start(r->b, at);
-        bool fits = s->stride > -CLPI_MAX_TILE && s->stride < CLPI_MAX_TILE && at <= CLPI_MAX_TILE;
+        bool fits = s->stride > -CLPI_MAX_DIM && s->stride < CLPI_MAX_DIM;
         last = fits ? at + (s->stop - 1) * s->stride : INT64_MAX;
         int64_t size = r->target->size[r->out->n];
-        if (last < 0 || (size >= 0 && last >= size)) {
+        if (last < 0 || last >= (size < 0 ? CLPI_MAX_DIM : size))
             return report_ds(r, s, from);
-        }
     }
-    add_sub(r, s->pos, (clpi_sub){ .kind = CLPI_SUB_RANGE, .size = s->stop, .stride = s->stride }, v);
+    add_sub(r, s->pos, (clpi_sub){ .kind = CLPI_SUB_RANGE, .size = s->stop, .stride = s->stop > 1 ? s->stride : 1 }, v);
     return true;
 }
 

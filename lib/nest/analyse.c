@@ -159,7 +159,8 @@ static void tell_operand(analysis *a, uint32_t c, uint32_t i, uint32_t site, uin
     if (op->kind == CLP_OP_index && i == 0)
         for (uint32_t s = 0; s < op->n_subs; s++) {
             int64_t start;
-            if (clpi_subs(a->ir, op)[s].kind == CLPI_SUB_TILE || !clpi_const_int(a->ir, clpi_args(a->ir, op)[1 + s], &start))
+            if (clpi_subs(a->ir, op)[s].kind == CLPI_SUB_TILE || clpi_sub_is_outside(a->ir, op, s) ||
+                !clpi_const_int(a->ir, clpi_args(a->ir, op)[1 + s], &start))
                 a->whole[v] = true;
         }
     if (in_deeper_loop(a, v, site) && !is_leaf(a->ir, &a->ir->ops.items[v]) && a->cost[v] > COST_PLAIN)

@@ -58,9 +58,14 @@ static clp_dtype index_dtype(clp_dtype d)
     return d == CLP_I64 || d == CLP_U64 || d == CLP_U32 ? CLP_I64 : CLP_I32;
 }
 
-/* The node as i32 or i64, the two dtypes that coordinates are computed in. */
+/* The node as i32 or i64, the two dtypes that coordinates are computed in. What i64 has no place for stays as far out. */
 static int index_node(clpi_lower *l, clpi_nest *n, int node)
 {
+    if (n->nodes.items[node].dtype == CLP_U64) {
+        int most = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CONST, .dtype = CLP_U64, .bits = INT64_MAX });
+        node = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_EW, .op = CLP_OP_minimum, .dtype = CLP_U64, .from = CLP_U64,
+                                                .args = { node, most }, .n_args = 2 });
+    }
     return clpi_node_cast(l, n, node, index_dtype(n->nodes.items[node].dtype));
 }
 
@@ -96,12 +101,15 @@ static clpi_ix ix_plus_node(clpi_lower *l, clpi_nest *n, clpi_ix ix, int node)
     return r;
 }
 
+/* Further out than any element of anything. */
+#define FAR (INT64_C(1) << 40)
+
 /* ix + value, where value is a scalar op: folded in when constant. */
 static clpi_ix ix_plus_value(clpi_lower *l, clpi_nest *n, clpi_ix ix, clp_val value)
 {
     int64_t c;
     if (clpi_const_int(l->p->ir, value, &c)) {
-        ix.add += c;
+        ix.add += c < -FAR ? -FAR : c > FAR ? FAR : c;
         return ix;
     }
     return ix_plus_node(l, n, ix, index_node(l, n, clpi_node_of(l, n, value, NULL)));
@@ -128,7 +136,18 @@ static void apply_subs(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clp
             }
             a->ix[d] = ix_plus_node(l, n, ZERO, index_node(l, n, clpi_node_of(l, n, starts[d], ix + tile_at)));
         }
-        if (a->ix[d].node >= 0)
+    }
+}
+
+/* The sizes of what is addressed, and which coordinates may leave them: run-time ones, and constants that are out of range. */
+static void set_sizes(const clpi_nest *n, const int64_t *size, clpi_access *a)
+{
+    for (int d = 0; d < a->rank; d++) {
+        const clpi_ix *ix = &a->ix[d];
+        int64_t span = ix->dim < 0 ? 0 : ix->mul * (n->extent[ix->dim] - 1);
+        int64_t least = ix->add + (span < 0 ? span : 0), most = ix->add + (span > 0 ? span : 0);
+        a->size[d] = size[d];
+        if (size[d] < 0 || ix->node >= 0 || least < 0 || most >= size[d])
             a->checked |= 1u << d;
     }
 }
@@ -162,11 +181,7 @@ int clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi
         a.target = l->p->scratch_tile[op->operand];
     }
     apply_subs(l, n, op, clpi_args(ir, op), ix, &a);
-    for (int d = 0; d < a.rank; d++) {
-        a.size[d] = x->ref_size[d];
-        if (a.size[d] < 0)
-            a.checked |= 1u << d;
-    }
+    set_sizes(n, x->ref_size, &a);
     clp_val mask = clpi_op_mask(ir, op), other = clpi_op_other(ir, op);
     if (mask.id)
         a.mask = clpi_node_of(l, n, mask, ix);
@@ -254,8 +269,7 @@ static int eval_index(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi
     apply_subs(l, n, op, clpi_args(ir, op) + 1, ix, &a);
     if (a.target < 0)            /* constant subscripts of what is computed here */
         return clpi_node_of(l, n, x, a.ix);
-    for (int d = 0; d < a.rank; d++)
-        a.size[d] = t->shape[d];
+    set_sizes(n, t->shape, &a);
     if (a.checked)
         a.other = clpi_node_add(
             l, n, (clpi_node){ .kind = CLPI_NODE_CONST, .dtype = t->dtype, .bits = clpi_poison_bits(t->dtype) });

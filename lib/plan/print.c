@@ -76,22 +76,6 @@ static void call(const printer *p, const clpi_op *op, int depth)
     clpi_str_puts(p->s, ")");
 }
 
-/* cdiv(a, b), which is made of -(-a / b). */
-static bool is_cdiv(const clpi_ir *ir, const clpi_op *op, clp_val *out_args)
-{
-    if (op->kind != CLP_OP_neg)
-        return false;
-    const clpi_op *quotient = clpi_op_at(ir, clpi_args(ir, op)[0]);
-    if (quotient->kind != CLP_OP_divide)
-        return false;
-    const clpi_op *dividend = clpi_op_at(ir, clpi_args(ir, quotient)[0]);
-    if (dividend->kind != CLP_OP_neg)
-        return false;
-    out_args[0] = clpi_args(ir, dividend)[0];
-    out_args[1] = clpi_args(ir, quotient)[1];
-    return true;
-}
-
 static void leaf(const printer *p, const clpi_op *op, int depth)
 {
     switch (op->kind) {
@@ -120,7 +104,7 @@ static void expr(const printer *p, clp_val v, int outer, int depth)
         clpi_str_puts(p->s, "...");
     } else if ((clpi_ops[op->kind].flags & CLP_LEAF) || op->kind == CLP_OP_load) {
         leaf(p, op, depth);
-    } else if (is_cdiv(p->ir, op, cdiv)) {
+    } else if (clpi_is_cdiv(p->ir, op, cdiv)) {
         clpi_str_puts(p->s, "cdiv(");
         list(p, cdiv, 2, depth + 1);
         clpi_str_puts(p->s, ")");

@@ -253,7 +253,7 @@ static void hide_constants(clpi_printer *p, const clpi_op *op)
     uint32_t first_sub = op->kind == CLP_OP_index ? 1 : 0;
     for (uint32_t i = 0; i < op->n_args; i++) {
         bool is_sub = i >= first_sub && i < first_sub + op->n_subs;
-        if (is_computed || (is_sub && clpi_print_is_outside(p->ir, op, i - first_sub)))
+        if (is_computed || (is_sub && clpi_sub_is_outside(p->ir, op, i - first_sub)))
             hide_constant(p, args[i]);
     }
 }

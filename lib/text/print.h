@@ -17,7 +17,6 @@ typedef struct clpi_printer {
 
 void clpi_print_value(clpi_printer *p, clp_val v);                     /* its name, or the literal */
 void clpi_print_place(clpi_printer *p, const clpi_op *op);             /* "x[v1, :]": of a load, store, atomic, index */
-bool clpi_print_is_outside(const clpi_ir *ir, const clpi_op *op, uint32_t i);   /* sub i is a constant out of range */
 void clpi_print_op(clpi_printer *p, const clpi_op *op);                /* "v1 + v2", "sum(v1, axis = 0)" */
 void clpi_print_header(clpi_printer *p, clp_val v);                    /* a header value as one expression */
 

@@ -21,33 +21,11 @@ void clpi_print_value(clpi_printer *p, clp_val v)
 
 /* ---- Places ---- */
 
-/* Size of dimension i of what op subscripts; -1: known at run time only. */
-static int64_t target_size(const clpi_ir *ir, const clpi_op *op, uint32_t i)
-{
-    if (op->kind == CLP_OP_index)
-        return clpi_type_of(ir, clpi_args(ir, op)[0])->shape[i];
-    return ir->operands[op->operand].ref_size[i];
-}
-
 /* A start that the front ends write as a constant of their own: of slices, `:` and `...`. */
 static bool is_plain_start(const clpi_printer *p, clp_val start, int64_t *out_start)
 {
     return !p->name[start.id] && clpi_type_of(p->ir, start)->dtype == CLP_I32 && clpi_const_int(p->ir, start, out_start) &&
            *out_start >= 0;
-}
-
-bool clpi_print_is_outside(const clpi_ir *ir, const clpi_op *op, uint32_t i)
-{
-    const clpi_sub *sub = &clpi_subs(ir, op)[i];
-    int64_t at, size = target_size(ir, op, i), n = sub->kind == CLPI_SUB_RANGE ? sub->size : 1;
-    clp_val start = clpi_args(ir, op)[i + (op->kind == CLP_OP_index)];
-    if (clpi_op_at(ir, start)->kind != CLP_OP_const)
-        return false;
-    bool is_small = clpi_const_int(ir, start, &at) && at >= 0 && at <= INT32_MAX;
-    if (!is_small || (n > 1 && (sub->stride > INT32_MAX || sub->stride < INT32_MIN)))
-        return true;
-    int64_t last = n > 1 ? at + (n - 1) * sub->stride : at;
-    return last < 0 || (size >= 0 && n > 0 && (at >= size || last >= size));
 }
 
 static bool is_every(const clpi_printer *p, const clpi_sub *sub, clp_val start, int64_t size)
@@ -92,7 +70,7 @@ void clpi_print_place(clpi_printer *p, const clpi_op *op)
         return;
     bool is_whole = true;
     for (uint32_t i = 0; i < op->n_subs; i++)
-        is_whole &= is_every(p, &subs[i], args[i], target_size(p->ir, op, i));
+        is_whole &= is_every(p, &subs[i], args[i], clpi_sub_target_size(p->ir, op, i));
     if (is_whole) {
         clpi_str_puts(p->s, "[...]");
         return;
@@ -100,7 +78,7 @@ void clpi_print_place(clpi_printer *p, const clpi_op *op)
     clpi_str_puts(p->s, "[");
     for (uint32_t i = 0; i < op->n_subs; i++) {
         clpi_str_puts(p->s, i ? ", " : "");
-        print_sub(p, &subs[i], args[i], target_size(p->ir, op, i));
+        print_sub(p, &subs[i], args[i], clpi_sub_target_size(p->ir, op, i));
     }
     clpi_str_puts(p->s, "]");
 }
@@ -273,22 +251,6 @@ static void print_header_list(clpi_printer *p, const char *name, const char *bra
     clpi_str_add(p->s, "%c", brackets[1]);
 }
 
-/* cdiv(a, b) is -(-a / b) in the IR. */
-static bool print_cdiv(clpi_printer *p, const clpi_op *op)
-{
-    if (op->kind != CLP_OP_neg)
-        return false;
-    const clpi_op *quotient = clpi_op_at(p->ir, clpi_args(p->ir, op)[0]);
-    if (quotient->kind != CLP_OP_divide)
-        return false;
-    const clp_val *args = clpi_args(p->ir, quotient);
-    const clpi_op *dividend = clpi_op_at(p->ir, args[0]);
-    if (dividend->kind != CLP_OP_neg)
-        return false;
-    print_header_list(p, "cdiv", "()", (clp_val[]){ clpi_args(p->ir, dividend)[0], args[1] }, 2);
-    return true;
-}
-
 static void print_header_operator(clpi_printer *p, const clpi_op *op, int level)
 {
     const clpi_op_info *info = &clpi_ops[op->kind];
@@ -313,6 +275,7 @@ static void print_header_at(clpi_printer *p, clp_val v, int level)
 {
     const clpi_op *op = clpi_op_at(p->ir, v);
     const clp_val *args = clpi_args(p->ir, op);
+    clp_val cdiv[2];
     switch (op->kind) {
     case CLP_OP_const: clpi_literal_print(p->s, clpi_type_of(p->ir, v)->dtype, op->attr, false); return;
     case CLP_OP_dim: clpi_str_puts(p->s, p->ir->dims[op->attr]); return;
@@ -327,9 +290,9 @@ static void print_header_at(clpi_printer *p, clp_val v, int level)
             clpi_str_puts(p->s, p->ir->operands[op->operand].name);
         return;
     default:
-        if (print_cdiv(p, op))
-            return;
-        if (binds(op->kind))
+        if (clpi_is_cdiv(p->ir, op, cdiv))
+            print_header_list(p, "cdiv", "()", cdiv, 2);
+        else if (binds(op->kind))
             print_header_operator(p, op, level);
         else
             print_header_list(p, clpi_ops[op->kind].name, "()", args, op->n_args);
