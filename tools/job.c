@@ -14,7 +14,9 @@
 
 static void print_line(const char *line, void *user)
 {
-    fprintf(user, "%s\n", line);
+    const job *j = user;
+    if (!j->is_silent)
+        fprintf(j->o->json ? stderr : stdout, "%s\n", line);
 }
 
 static char *read_all(FILE *f, size_t *out_n)
@@ -38,12 +40,10 @@ static clp_status load_kernel(job *j)
 {
     const options *o = j->o;
     if (!strcmp(o->file, "-")) {
-        clpi_source source = { .file = "<stdin>" };
-        char *text = read_all(stdin, &source.n_bytes);
-        source.text = text;
-        const clp_status st = text ? clpi_kernel_from_source(j->ctx, &source, o->kernel, o->params, &j->kernel) : CLP_ERR_OOM;
-        free(text);
-        return st;
+        if (!j->text)
+            j->text = read_all(stdin, &j->n_text);
+        const clpi_source source = { .file = "<stdin>", .text = j->text, .n_bytes = j->n_text };
+        return j->text ? clpi_kernel_from_source(j->ctx, &source, o->kernel, o->params, &j->kernel) : CLP_ERR_OOM;
     }
     if (access(o->file, F_OK) && !strpbrk(o->file, "/."))
         return clp_kernel_standard(j->ctx, o->kernel ? o->kernel : o->file, o->params, &j->kernel);
@@ -80,11 +80,12 @@ static int check_places(const options *o)
     return status;
 }
 
-static int open_for(job *j, const options *o, const char *device, bool text_only)
+/* The job has its options, and its text if that was read before. */
+static int open_for(job *j, const char *device, bool text_only)
 {
-    *j = (job){ .o = o };
-    const clp_context_opts opts = { .device = device, .schedule = o->schedule, .print = print_line,
-                                    .print_user = o->json ? stderr : stdout, .text_only = text_only };
+    const options *o = j->o;
+    const clp_context_opts opts = { .device = device, .schedule = o->schedule, .print = print_line, .print_user = j,
+                                    .text_only = text_only };
     const int status = check_places(o);
     if (status)
         return status;
@@ -104,12 +105,27 @@ static int open_for(job *j, const options *o, const char *device, bool text_only
 
 int job_open(job *j, const options *o, const char *device)
 {
-    return open_for(j, o, device, false);
+    *j = (job){ .o = o };
+    return open_for(j, device, false);
+}
+
+int job_open_again(job *j, const job *first, const options *o, const char *device)
+{
+    *j = (job){ .o = o, .is_silent = true };
+    if (first->text) {
+        j->n_text = first->n_text;
+        j->text = malloc(j->n_text + 1);
+        if (!j->text)
+            return fail("out of memory");
+        memcpy(j->text, first->text, j->n_text);
+    }
+    return open_for(j, device, false);
 }
 
 int job_open_text(job *j, const options *o, const char *device)
 {
-    return open_for(j, o, device, true);
+    *j = (job){ .o = o };
+    return open_for(j, device, true);
 }
 
 int job_operand(const job *j, int i)
@@ -496,4 +512,5 @@ void job_done(job *j)
     free(j->dims);
     free(j->box_start);
     free(j->box_count);
+    free(j->text);
 }

@@ -1,6 +1,7 @@
 /* run: `clpallas run`. In: options. Out: outputs in files or printed, times, the comparison with the interpreter.
  * Decides how times are taken: the first run, which gives the results, is not among the N that are timed; those run on
- * device buffers of their own, so that results stay and no copies from the host are measured. */
+ * device buffers of their own, so that results stay and no copies from the host are measured. What a kernel prints is
+ * printed by the first run alone. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -54,6 +55,7 @@ static int time_runs(job *j, timing *t)
     double *times = calloc((size_t)n_runs, sizeof *times);
     int status = args && buffers && times ? buffers_new(j, args, buffers) : fail("out of memory");
     /* One more before the first that counts: caches and lazy allocations. */
+    j->is_silent = true;
     for (int k = -1; !status && k < n_runs; k++) {
         const double start = seconds_now();
         if (clp_run(j->kernel, args, j->n, &opts))
@@ -202,7 +204,7 @@ static int verify(const job *j, const clp_array *before, FILE *json)
     job other;
     options o = *j->o;
     o.schedule = CLP_SCHEDULE_AUTO;
-    int status = job_open(&other, &o, "interp");
+    int status = job_open_again(&other, j, &o, "interp");
     clp_run_opts opts;
     job_run_opts(j, &opts);
     if (!status && clp_run(other.kernel, before, j->n, &opts))
