@@ -133,7 +133,7 @@ typedef void (*clp_dump_fn)(const char *stage, const char *kernel, const char *t
 
 /* The shape of the OpenCL code. */
 typedef enum clp_schedule {
-    CLP_SCHEDULE_AUTO,     /* vector on CPU devices, simt on others */
+    CLP_SCHEDULE_AUTO,     /* vector on CPU devices whose compilers keep vectors, simt on others */
     CLP_SCHEDULE_VECTOR,   /* one work-item runs a program with explicit vectors */
     CLP_SCHEDULE_SIMT      /* the work-items of a group share a program */
 } clp_schedule;

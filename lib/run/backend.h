@@ -17,6 +17,8 @@ typedef struct clpi_limits {
     bool     has_correct_divide;    /* f32 / and sqrt are correctly rounded, by the build option if need be */
     bool     loses_barriers;        /* its optimiser drops statements around barriers (PoCL's loops over work-items do, where
                                        guards on both sides of a barrier look at one work-item id): simt is built unoptimised */
+    bool     dissolves_vectors;     /* its compiler makes vectors of neighbouring work-items and takes those of the text apart, lane by
+                                       lane (Mesa's): such a CPU is better off with simt, and builds it many times faster */
     uint64_t local_bytes;           /* of one work-group */
     uint64_t private_bytes;         /* a work-item may spend on its own arrays */
     uint64_t group_size;            /* work-items in a group, at most */
@@ -132,7 +134,9 @@ extern const clpi_limits clpi_cl_reference_limits;   /* a fixed device, for gold
 /* The shape that a device's code has: what AUTO means there. */
 static inline clp_schedule clpi_cl_realisation(clp_schedule schedule, const clpi_limits *limits)
 {
-    return schedule != CLP_SCHEDULE_AUTO ? schedule : limits->is_cpu ? CLP_SCHEDULE_VECTOR : CLP_SCHEDULE_SIMT;
+    if (schedule != CLP_SCHEDULE_AUTO)
+        return schedule;
+    return limits->is_cpu && !limits->dissolves_vectors ? CLP_SCHEDULE_VECTOR : CLP_SCHEDULE_SIMT;
 }
 
 #endif

@@ -72,19 +72,22 @@ static const char MATMUL[] = "kernel k(in x: f32[M, K] block [30, 20] at (i, k) 
 
 /* ---- Realisations ---- */
 
-Test(schedule, auto_is_vector_on_a_cpu_and_simt_elsewhere)
+Test(schedule, auto_is_vector_on_a_cpu_that_keeps_vectors_and_simt_elsewhere)
 {
     scheduled x;
     schedule_ok(&x, ADD, &CPU, CLP_SCHEDULE_AUTO);
     cr_expect_eq(x.s->realisation, CLP_SCHEDULE_VECTOR);
     cr_expect_eq(x.s->group_size, 1);
     planned_done(&x.p);
-    clpi_limits gpu = CPU;
+    clpi_limits gpu = CPU, dissolving = CPU;
     gpu.is_cpu = false;
-    schedule_ok(&x, ADD, &gpu, CLP_SCHEDULE_AUTO);
-    cr_expect_eq(x.s->realisation, CLP_SCHEDULE_SIMT);
-    cr_expect_gt(x.s->group_size, 1);
-    planned_done(&x.p);
+    dissolving.dissolves_vectors = true;
+    for (int i = 0; i < 2; i++) {
+        schedule_ok(&x, ADD, i == 0 ? &gpu : &dissolving, CLP_SCHEDULE_AUTO);
+        cr_expect_eq(x.s->realisation, CLP_SCHEDULE_SIMT);
+        cr_expect_gt(x.s->group_size, 1);
+        planned_done(&x.p);
+    }
 }
 
 Test(schedule, groups_fit_the_device)
