@@ -3,7 +3,7 @@
  * The table of the backend stands last.                                                                                */
 #include "cl/cl.h"
 
-static clp_status compile(void *device, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe)
+static clp_status compile(void *device, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, bool is_checked, void **out_exe)
 {
     clpi_cl_device *dev = device;
     const clpi_host *host = &dev->host;
@@ -12,7 +12,7 @@ static clp_status compile(void *device, const clpi_ir *ir, const clpi_plan *plan
     clpi_arena_init(&arena, host->env);
     clpi_code *code = NULL;
     clpi_cl_exe *exe = NULL;
-    clp_status status = clpi_cl_generate(host->env, &arena, ir, plan, &dev->limits, schedule, &code);
+    clp_status status = clpi_cl_generate(host->env, &arena, ir, plan, &dev->limits, schedule, is_checked, &code);
     if (!status && host->dump)
         host->dump("cl", ir->name, code->text, host->dump_user);
     if (!status)

@@ -5,6 +5,7 @@
  *     program.c   texts into programs
  *     launch.c    launches and their events
  *     print.c     what a launch printed
+ *     fault.c     what a checked launch found
  *     adopt.c     the caller's own OpenCL objects (clpallas_cl.h)
  *     cl.c        the backend's table
  *
@@ -98,5 +99,10 @@ cl_event    clpi_cl_event_handle(void *event);       /* of the launch's last com
 /* ---- print.c ---- */
 /* The lines of a launch's log, in order of sequence and step. */
 clp_status  clpi_cl_print_log(const clpi_cl_exe *exe, const uint32_t *log, uint32_t n_words);
+
+/* ---- fault.c ---- */
+/* RUN with the words of the first fault, if there is one. faults: the records of n_groups groups. */
+clp_status  clpi_cl_report_faults(const clpi_cl_exe *exe, const clpi_bound *bound, const clpi_place *places, const int64_t *faults,
+                                  uint64_t n_groups);
 
 #endif

@@ -7,6 +7,7 @@
  *     one __global pointer for each operand in `buffers` (to the start of its memory; offsets are numbers)
  *     __global uchar *workspace     if workspace_bytes > 0: that many bytes for each group, group g from g * workspace_bytes
  *     __global uint *log            if has_log
+ *     __global long *faults         if fault_words > 0
  *     each operand in `scalars`, by value, in held form: float for f16 bf16 f32, uchar for bool, else its own type
  *     the numbers: a struct of longs by value, or, when numbers_by_value is false, a __global const pointer to one      */
 #ifndef CLPI_CODE_H
@@ -46,6 +47,7 @@ typedef struct clpi_code {
     bool              numbers_by_value;
     uint64_t          workspace_bytes;
     bool              has_log;
+    int               fault_words;      /* of a group's record of faults; 0: the code is not checked */
 } clpi_code;
 
 /* The log of `print`: words of 32 bits. Word 0 counts the words asked for so far, also past the end, and so is the place
@@ -55,8 +57,14 @@ typedef struct clpi_code {
 #define CLPI_LOG_WORDS (1u << 20)
 #define CLPI_LOG_HEAD  6u
 
+/* The faults of a checked code: for each group, g from g * fault_words, words of 64 bits, written by it alone:
+ *     how many | what | program ids, n_axes | index, one of each subscript
+ * The first is always written, the rest when it is not 0, of the first fault; since a group runs its sequences in order, that
+ * is the first in the order of its programs. what: the op, an access or an assert; -1 - operand: a block outside its array. */
+enum { CLPI_FAULT_COUNT, CLPI_FAULT_WHAT, CLPI_FAULT_PROGRAM };
+
 /* The code of a kernel, in arena: nest, schedule, emit. No device needed. text.c */
 clp_status clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
-                            clp_schedule schedule, clpi_code **out_code);
+                            clp_schedule schedule, bool is_checked, clpi_code **out_code);
 
 #endif

@@ -68,6 +68,11 @@ const char *clpi_text(clpi_emit *e, const char *format, ...)
     return clpi_take_text(e, &s);
 }
 
+const char *clpi_and_text(clpi_emit *e, const char *a, const char *b)
+{
+    return !a ? b : !b ? a : clpi_text(e, "%s && %s", a, b);
+}
+
 void clpi_barrier(clpi_emit *e)
 {
     clpi_line(e, "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
@@ -145,7 +150,8 @@ static void emit_for(clpi_emit *e, const clpi_stage *stage)
 
 static void emit_while(clpi_emit *e, const clpi_stage *stage)
 {
-    clpi_open(e, "while (%s)", clpi_tile_name(e, stage->step->condition));
+    /* What a fault reads in place of what it should may keep a loop going for ever. */
+    clpi_open(e, e->p->is_checked ? "while (%s && n_faults == n_before)" : "while (%s)", clpi_tile_name(e, stage->step->condition));
     clpi_emit_stages(e, &stage->body);
     clpi_close(e);
 }
@@ -169,6 +175,7 @@ typedef void (*realise_fn)(clpi_emit *e, const clpi_stage *stage);
 static const struct { realise_fn vector, simt; } realisations[] = {
     [CLPI_STEP_NEST]   = { clpi_emit_nest,  clpi_emit_nest },
     [CLPI_STEP_DOT]    = { clpi_emit_dot_vector, clpi_emit_dot_simt },
+    [CLPI_STEP_CHECK]  = { clpi_emit_check, clpi_emit_check },
     [CLPI_STEP_SORT]   = { clpi_emit_sort,  clpi_emit_sort },
     [CLPI_STEP_SHARED] = { emit_shared,     emit_shared },
     [CLPI_STEP_FOR]    = { emit_for,        emit_for },
@@ -213,7 +220,8 @@ static void caption(clpi_emit *e, const clpi_stage *stage)
         return;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    clpi_str_puts(&s, clpi_ops[op->kind].name);
+    clpi_str_add(&s, "%s%s", stage->step->kind == CLPI_STEP_CHECK && op->kind != CLP_OP_assert ? "check of " : "",
+                 clpi_ops[op->kind].name);
     if (op->operand >= 0)
         clpi_str_add(&s, " %s", e->ir->operands[op->operand].name);
     if (op->pos.line)
@@ -266,7 +274,7 @@ static void put_numbers(clpi_emit *e, clpi_str *s)
 /* Parameters may take 1024 bytes on every device. */
 static bool fit_by_value(const clpi_emit *e, const clpi_code *code)
 {
-    return 8 * (e->numbers.n + (uint32_t)code->n_buffers + (uint32_t)code->n_scalars + 2) <= 1024;
+    return 8 * (e->numbers.n + (uint32_t)code->n_buffers + (uint32_t)code->n_scalars + 3) <= 1024;
 }
 
 static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
@@ -286,6 +294,10 @@ static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
     }
     if (code->has_log) {
         clpi_str_add(s, "%s__global uint *log_words", comma);
+        comma = ", ";
+    }
+    if (code->fault_words) {
+        clpi_str_add(s, "%s__global long *faults", comma);
         comma = ", ";
     }
     for (int i = 0; i < code->n_scalars; i++) {
@@ -318,6 +330,14 @@ static bool list_arguments(clpi_emit *e, clpi_code *code)
     return true;
 }
 
+static int fault_words(const clpi_program *p)
+{
+    int n_index = 0;
+    for (int i = 0; i < p->ir->n_operands; i++)
+        n_index = p->ir->operands[i].ref_rank > n_index ? p->ir->operands[i].ref_rank : n_index;
+    return p->is_checked ? CLPI_FAULT_PROGRAM + p->ir->n_axes + n_index : 0;
+}
+
 clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code **out_code)
 {
     *out_code = NULL;
@@ -332,6 +352,7 @@ clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code 
         return CLP_ERR_OOM;
     }
     clpi_prelude_init(&e.prelude, arena, &s->limits, s->program->ir->math_fast);
+    e.fault_words = code->fault_words = fault_words(s->program);
     clpi_emit_kernel(&e);
     code->workspace_bytes = s->workspace_bytes;
     code->has_log = s->has_print;

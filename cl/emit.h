@@ -33,6 +33,7 @@ typedef struct clpi_emit {
     int                     indent;
     struct { clpi_number *items; uint32_t n, cap; } numbers;
     struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
+    int                     fault_words;      /* of the code */
     bool                    is_fast;          /* printing for full blocks side by side */
     const clpi_nest        *nest;
     const clpi_mapping     *map;
@@ -51,6 +52,7 @@ void clpi_line(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* 
 void clpi_open(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* the line ends in {; what follows is indented */
 void clpi_close(clpi_emit *e);
 const char *clpi_text(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);
+const char *clpi_and_text(clpi_emit *e, const char *a, const char *b);      /* of two conditions; NULL: none */
 const char *clpi_take_text(clpi_emit *e, clpi_str *s);                       /* what s holds, in the arena; s is done */
 void clpi_barrier(clpi_emit *e);
 /* simt: what stands between is done for each `item` below n, dealt out among the work-items. All of them go round the loop
@@ -99,6 +101,9 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage);            /* 
 void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage);              /* emit_dot_simt.c */
 void clpi_emit_sort(clpi_emit *e, const clpi_stage *stage);                  /* emit_sort.c */
 void clpi_emit_print(clpi_emit *e, const clpi_stage *stage);                 /* emit_print.c */
+void clpi_emit_check(clpi_emit *e, const clpi_stage *stage);                 /* emit_check.c */
+/* Takes a fault down: what it is, as in the record, and n_index expressions. */
+void clpi_emit_fault(clpi_emit *e, long long what, const char *const *index, int n_index);
 
 clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code **out_code);
 

@@ -96,11 +96,6 @@ const char *clpi_place_text(clpi_emit *e, const clpi_access *a)
     return clpi_text(e, "%s[%s]", base_text(e, a), offset_text(e, a));
 }
 
-static const char *and_text(clpi_emit *e, const char *a, const char *b)
-{
-    return !a ? b : !b ? a : clpi_text(e, "%s && %s", a, b);
-}
-
 /* reach: how far past the coordinate the access goes along dimension d. Taken from the limit: added to the coordinate, which may
  * be any number, it could overflow. */
 static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const char *at, int reach)
@@ -126,9 +121,9 @@ static const char *inside_text(clpi_emit *e, const clpi_access *a, int reach)
 {
     const char *text = NULL;
     for (int d = 0; d < a->rank; d++)
-        text = and_text(e, text, inside_dim(e, a, d, clpi_ix_text(e, &a->ix[d]), d == a->rank - 1 ? reach : 0));
+        text = clpi_and_text(e, text, inside_dim(e, a, d, clpi_ix_text(e, &a->ix[d]), d == a->rank - 1 ? reach : 0));
     if (!a->is_tile && !e->is_fast && clpi_has_squeezed(&e->ir->operands[a->target]))
-        text = and_text(e, text, clpi_text(e, "%s_in", e->ir->operands[a->target].name));
+        text = clpi_and_text(e, text, clpi_text(e, "%s_in", e->ir->operands[a->target].name));
     return text;
 }
 
@@ -234,7 +229,7 @@ static const char *stretch_inside(clpi_emit *e, const clpi_access *a)
     const char *inside = inside_text(e, a, e->width - 1);
     const clpi_operand *x = a->is_tile ? NULL : &e->ir->operands[a->target];
     if (x && !is_side_by_side(e, a, a->rank - 1))
-        inside = and_text(e, inside, clpi_text(e, "%s_s%d == 1", x->name, a->rank - 1));
+        inside = clpi_and_text(e, inside, clpi_text(e, "%s_s%d == 1", x->name, a->rank - 1));
     return inside;
 }
 
@@ -344,7 +339,7 @@ static void emit_store_one(clpi_emit *e, const clpi_access *a, const char *value
     clp_dtype dtype = access_dtype(e, a);
     const char *inside = clpi_inside_text(e, a);
     if (a->mask >= 0)
-        inside = and_text(e, clpi_lane_text(e, a->mask), inside);
+        inside = clpi_and_text(e, clpi_lane_text(e, a->mask), inside);
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     if (clpi_is_packed(dtype)) {

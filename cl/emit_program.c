@@ -8,18 +8,24 @@
 
 static const char *header_text(clpi_emit *e, clp_val v);
 
+/* The condition that dimension d of a prefetch operand has the index that op reads at. */
+static const char *exists_text(clpi_emit *e, const clpi_op *op, uint32_t d)
+{
+    const char *ix = header_text(e, clpi_args(e->ir, op)[d]);
+    return clpi_text(e, "0 <= %s && %s < %s", ix, ix, clpi_number_text(e, CLPI_NUMBER_SIZE, op->operand, (int)d));
+}
+
 /* An element of a prefetch operand; past its end -1, which is no block. */
 static const char *prefetched_text(clpi_emit *e, const clpi_op *op)
 {
     const clpi_operand *x = &e->ir->operands[op->operand];
-    const char *inside = "1", *at = clpi_number_text(e, CLPI_NUMBER_OFFSET, op->operand, 0);
+    const char *inside = NULL, *at = clpi_number_text(e, CLPI_NUMBER_OFFSET, op->operand, 0);
     for (uint32_t d = 0; d < op->n_args; d++) {
-        const char *ix = header_text(e, clpi_args(e->ir, op)[d]);
-        inside = clpi_text(e, "%s%s0 <= %s && %s < %s", d ? inside : "", d ? " && " : "", ix, ix,
-                           clpi_number_text(e, CLPI_NUMBER_SIZE, op->operand, (int)d));
-        at = clpi_text(e, "%s + %s * %s", at, ix, clpi_number_text(e, CLPI_NUMBER_STRIDE, op->operand, (int)d));
+        inside = clpi_and_text(e, inside, exists_text(e, op, d));
+        at = clpi_text(e, "%s + %s * %s", at, header_text(e, clpi_args(e->ir, op)[d]),
+                       clpi_number_text(e, CLPI_NUMBER_STRIDE, op->operand, (int)d));
     }
-    return clpi_text(e, "(%s ? (long)%s_mem[%s] : -1L)", inside, x->name, at);
+    return clpi_text(e, "(%s ? (long)%s_mem[%s] : -1L)", inside ? inside : "1", x->name, at);
 }
 
 static const char *header_text(clpi_emit *e, clp_val v)
@@ -169,6 +175,54 @@ static void emit_block(clpi_emit *e, int operand)
     emit_fast(e, x);
 }
 
+/* ---- Blocks of a checked program ---- */
+
+static bool may_be_outside(const clpi_emit *e, int operand)
+{
+    const clpi_operand *x = &e->ir->operands[operand];
+    for (int d = 0; x->has_block && d < x->rank; d++)
+        if (!is_known_inside(e, x->block[d].index))
+            return true;
+    return false;
+}
+
+/* The condition that all prefetched elements that v reads exist; NULL: it reads none. */
+static const char *known_text(clpi_emit *e, clp_val v)
+{
+    const clpi_op *op = clpi_op_at(e->ir, v);
+    const char *text = NULL;
+    if (e->p->plan->when[v.id] < CLPI_WHEN_DATA)
+        return NULL;
+    for (uint32_t i = 0; i < op->n_args; i++) {
+        text = clpi_and_text(e, text, known_text(e, clpi_args(e->ir, op)[i]));
+        if (op->kind == CLP_OP_load)
+            text = clpi_and_text(e, text, exists_text(e, op, i));
+    }
+    return text;
+}
+
+/* A block of an array without elements lies nowhere: that is no fault. */
+static void emit_block_check(clpi_emit *e, int operand)
+{
+    const clpi_operand *x = &e->ir->operands[operand];
+    const char *inside = NULL, *exists = NULL;
+    for (int d = 0; d < x->rank; d++) {
+        const clpi_block_dim *b = &x->block[d];
+        const char *size = clpi_number_text(e, CLPI_NUMBER_SIZE, operand, d);
+        exists = clpi_and_text(e, exists, clpi_text(e, "%s > 0", size));
+        if (is_known_inside(e, b->index))
+            continue;
+        inside = clpi_and_text(e, inside, known_text(e, b->index));
+        if (b->kind == CLPI_BLOCK_ELEMENT)
+            inside = clpi_and_text(e, inside, clpi_text(e, "%s_at%d < %s && %s_at%d > -%lldL", x->name, d, size, x->name, d, (long long)b->n));
+        else
+            inside = clpi_and_text(e, inside, clpi_text(e, "%s_in%d", x->name, d));
+    }
+    clpi_open(e, "if (!(%s) && %s)", inside, exists);
+    clpi_emit_fault(e, -1 - operand, NULL, 0);
+    clpi_close(e);
+}
+
 /* ---- Which operands the body touches ---- */
 
 static void note_nest(const clpi_nest *n, bool *used)
@@ -255,9 +309,15 @@ static void emit_part(clpi_emit *e, clpi_part part)
     if (!used)
         return;
     note_used(&e->p->parts[part], used);
-    for (int i = 0; i < e->ir->n_operands; i++)
-        if (used[i])
+    if (e->p->is_checked && e->s->has_while)
+        clpi_line(e, "const int n_before = n_faults;");
+    for (int i = 0; i < e->ir->n_operands; i++) {
+        bool is_looked_at = e->p->is_checked && may_be_outside(e, i);
+        if (used[i] || is_looked_at)
             emit_block(e, i);
+        if (is_looked_at)
+            emit_block_check(e, i);
+    }
     clpi_emit_stages(e, &e->s->parts[part]);
 }
 
@@ -306,6 +366,11 @@ void clpi_emit_kernel(clpi_emit *e)
         clpi_line(e, "const int lid = (int)get_local_id(0);");
     emit_slots(e);
     emit_scalars(e);
+    if (e->p->is_checked) {
+        clpi_line(e, "__global long *const fault = faults + get_group_id(0) * %d;      /* how many, the op, its program, its index */",
+                  e->fault_words);
+        clpi_line(e, "int n_faults = 0;");
+    }
     clpi_open(e, "for (ulong sequence = get_group_id(0); sequence < (ulong)%s; sequence += get_num_groups(0))",
               clpi_number_text(e, CLPI_NUMBER_N_SEQUENCES, 0, 0));
     if (e->s->has_print)
@@ -313,4 +378,6 @@ void clpi_emit_kernel(clpi_emit *e)
     emit_parallel_ids(e);
     emit_axes(e, 0);
     clpi_close(e);
+    if (e->p->is_checked)
+        clpi_line(e, clpi_is_simt(e) ? "if (lid == 0)\n        fault[%d] = n_faults;" : "fault[%d] = n_faults;", CLPI_FAULT_COUNT);
 }

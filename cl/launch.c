@@ -1,6 +1,6 @@
 /* launch: runs of a built kernel.
  * In: a code's order of arguments (code.h), a bound launch and its places. Out: commands in the device's queue and an event.
- * What a launch needs for itself (kernel objects, whose arguments are its own; workspace; log; numbers) is kept by its
+ * What a launch needs for itself (kernel objects, whose arguments are its own; workspace; log; faults; numbers) is kept by its
  * flight and used again by later launches, so that one of them costs little more than the enqueuing itself.            */
 #include <assert.h>
 #include <string.h>
@@ -19,6 +19,9 @@ struct clpi_cl_flight {
     cl_mem          workspace;
     size_t          workspace_bytes;
     cl_mem          log;
+    cl_mem          faults;
+    const clpi_bound *bound;         /* of the launch: until it is waited for */
+    const clpi_place *places;
     clpi_cl_mem   **written;         /* wrapped memory that the launch writes */
     int             n_written;
     cl_event        first, last;     /* of the first and the last kernel; the same when there is one */
@@ -52,6 +55,12 @@ static clp_status flight_fill(clpi_cl_flight *f, clpi_cl_exe *exe)
         f->log = clCreateBuffer(exe->dev->context, CL_MEM_READ_WRITE, CLPI_LOG_WORDS * sizeof(uint32_t), NULL, &result);
         CLPI_CL_TRY(env, "clCreateBuffer", result);
     }
+    if (code->fault_words > 0) {
+        assert(code->n_kernels == 1); /* a group has one record */
+        size_t n_words = (size_t)code->kernels[0].max_groups * (size_t)code->fault_words;
+        f->faults = clCreateBuffer(exe->dev->context, CL_MEM_READ_WRITE, n_words * sizeof(int64_t), NULL, &result);
+        CLPI_CL_TRY(env, "clCreateBuffer", result);
+    }
     return CLP_OK;
 }
 
@@ -60,12 +69,12 @@ static void flight_empty(clpi_cl_flight *f)
     for (int i = 0; i < f->exe->code->n_kernels; i++)
         if (f->kernels[i])
             clReleaseKernel(f->kernels[i]);
-    cl_mem mems[] = { f->numbers_mem, f->workspace, f->log };
+    cl_mem mems[] = { f->numbers_mem, f->workspace, f->log, f->faults };
     for (size_t i = 0; i < sizeof mems / sizeof *mems; i++)
         if (mems[i])
             clReleaseMemObject(mems[i]);
     memset(f->kernels, 0, (size_t)f->exe->code->n_kernels * sizeof *f->kernels);
-    f->numbers_mem = f->workspace = f->log = NULL;
+    f->numbers_mem = f->workspace = f->log = f->faults = NULL;
     f->workspace_bytes = 0;
 }
 
@@ -202,6 +211,8 @@ static clp_status set_arguments(const clpi_cl_flight *f, cl_kernel kernel, const
         CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->workspace, &f->workspace));
     if (code->has_log)
         CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->log, &f->log));
+    if (code->fault_words > 0)
+        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->faults, &f->faults));
     for (int i = 0; i < code->n_scalars; i++) {
         unsigned char value[8];
         int operand = code->scalars[i];
@@ -272,6 +283,8 @@ static clp_status wait_list(const clpi_cl_flight *f, const clpi_launch *launch, 
 static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
 {
     const clpi_code *code = f->exe->code;
+    f->bound = launch->bound;
+    f->places = launch->places;
     for (int i = 0; i < code->n_numbers; i++)
         f->numbers[i] = number_of(f->exe, launch, &code->numbers[i]);
     for (int i = 0; i < code->n_buffers; i++) {
@@ -377,6 +390,21 @@ static clp_status print_log(clpi_cl_flight *f)
     return status;
 }
 
+static clp_status report_faults(clpi_cl_flight *f)
+{
+    clpi_env *env = env_of(f->exe);
+    uint64_t n_groups = groups_of(&f->exe->code->kernels[0], f->bound->n_sequences);
+    size_t n_words = (size_t)n_groups * (size_t)f->exe->code->fault_words;
+    int64_t *words = clpi_alloc(env, n_words, sizeof *words);
+    if (!words)
+        return CLP_ERR_OOM;
+    cl_int code = clEnqueueReadBuffer(f->dev->queue, f->faults, CL_TRUE, 0, n_words * sizeof *words, words, 0, NULL, NULL);
+    clp_status status = code == CL_SUCCESS ? clpi_cl_report_faults(f->exe, f->bound, f->places, words, n_groups)
+                                           : clpi_cl_fail(env, "clEnqueueReadBuffer", code);
+    clpi_free(env, words, n_words, sizeof *words);
+    return status;
+}
+
 clp_status clpi_cl_wait(void *event, double *out_seconds)
 {
     clpi_cl_flight *f = event;
@@ -393,7 +421,9 @@ clp_status clpi_cl_wait(void *event, double *out_seconds)
     *out_seconds = f->seconds = seconds_between(f);
     for (int i = 0; i < f->n_written; i++)
         CLP_TRY(clpi_cl_show_host(f->written[i]));
-    return f->log ? print_log(f) : CLP_OK;
+    if (f->log)
+        CLP_TRY(print_log(f));
+    return f->faults ? report_faults(f) : CLP_OK;
 }
 
 void clpi_cl_forget(void *event)

@@ -155,3 +155,12 @@ clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n)
     m.is_broadcast = n->rank == n->n_outer && reads_written(s, n);
     return m;
 }
+
+clpi_mapping clpi_map_check(const clpi_cl_schedule *s, const clpi_nest *n)
+{
+    clpi_mapping m = { .vector_dim = -1, .width = 1, .chains = 1, .n_order = n->rank, .n_kept = n->rank };
+    for (int d = 0; d < n->rank; d++)
+        m.order[d] = d;
+    m.is_joint = s->realisation == CLP_SCHEDULE_SIMT && n->rank > 0;
+    return m;
+}

@@ -49,6 +49,8 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
         clpi_stage stage = { .step = step };
         if (step->kind == CLPI_STEP_NEST)
             stage.map = clpi_map_nest(s, step->nest);
+        if (step->kind == CLPI_STEP_CHECK)
+            stage.map = clpi_map_check(s, step->nest);
         if (step->kind == CLPI_STEP_DOT) {
             if (!clpi_plan_dot(s, step, arena, &stage.dot))
                 return false;
@@ -60,6 +62,7 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
         if (!in_shared)
             find_edges(&stage, s, arena);
         s->has_print = s->has_print || step->kind == CLPI_STEP_PRINT;
+        s->has_while = s->has_while || step->kind == CLPI_STEP_WHILE;
         if (!add_stages(s, &stage.body, &step->body, step->kind == CLPI_STEP_SHARED, arena) ||
             !add_stages(s, &stage.other, &step->other, false, arena) || !CLPI_PUSH(arena, stages, stage))
             return false;

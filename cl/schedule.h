@@ -81,7 +81,7 @@ typedef struct clpi_stages { clpi_stage *items; uint32_t n, cap; } clpi_stages;
 
 struct clpi_stage {
     const clpi_step *step;
-    clpi_mapping     map;         /* NEST */
+    clpi_mapping     map;         /* NEST, CHECK */
     clpi_dot_plan    dot;         /* DOT */
     clpi_mapping     pack_a, pack_b;
     bool             sync_before; /* simt: a barrier */
@@ -102,7 +102,7 @@ typedef struct clpi_cl_schedule {
     int                 joint_slot;       /* simt: partial results of joint reductions, broadcasts; -1: not needed */
     uint64_t            workspace_bytes;  /* of one group */
     clpi_stages         parts[CLPI_N_PARTS];
-    bool                has_print;
+    bool                has_print, has_while;
 } clpi_cl_schedule;
 
 clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *limits, clp_schedule realisation,
@@ -110,6 +110,7 @@ clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *
 
 /* map.c: loops, lanes and work-items of a nest. */
 clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n);
+clpi_mapping clpi_map_check(const clpi_cl_schedule *s, const clpi_nest *n);     /* one point after another; simt: jointly */
 /* Does the access run along `dim` through neighbouring elements? Refs: provided their last stride is 1. */
 bool clpi_is_contiguous(const clpi_cl_schedule *s, const clpi_access *a, int dim);
 bool clpi_depends_on(const clpi_nest *n, int node, int dim);       /* does the node's value change along the domain dimension? */

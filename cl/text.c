@@ -27,33 +27,33 @@ static clp_status check_dtypes(clpi_env *env, const clpi_ir *ir, const clpi_limi
 }
 
 static clp_status schedule(clpi_env *env, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
-                           clp_schedule realisation, clpi_arena *arena, clpi_program **out_program,
+                           clp_schedule realisation, bool is_checked, clpi_arena *arena, clpi_program **out_program,
                            clpi_cl_schedule **out_schedule)
 {
     CLP_TRY(check_dtypes(env, ir, limits));
-    CLP_TRY(clpi_nest_build(ir, plan, arena, out_program));
+    CLP_TRY(clpi_nest_build(ir, plan, is_checked, arena, out_program));
     return clpi_cl_schedule_new(*out_program, limits, realisation, arena, out_schedule);
 }
 
 clp_status clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
-                            clp_schedule realisation, clpi_code **out_code)
+                            clp_schedule realisation, bool is_checked, clpi_code **out_code)
 {
     clpi_program *program;
     clpi_cl_schedule *s;
     *out_code = NULL;
-    CLP_TRY(schedule(env, ir, plan, limits, realisation, arena, &program, &s));
+    CLP_TRY(schedule(env, ir, plan, limits, realisation, is_checked, arena, &program, &s));
     return clpi_cl_emit(s, arena, out_code);
 }
 
 clp_status clpi_cl_text(clpi_env *env, clp_stage stage, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
-                        clp_schedule realisation, clpi_str *out)
+                        clp_schedule realisation, bool is_checked, clpi_str *out)
 {
     clpi_arena arena;
     clpi_program *program;
     clpi_cl_schedule *s;
     clpi_code *code = NULL;
     clpi_arena_init(&arena, env);
-    clp_status status = schedule(env, ir, plan, limits, realisation, &arena, &program, &s);
+    clp_status status = schedule(env, ir, plan, limits, realisation, is_checked, &arena, &program, &s);
     if (status == CLP_OK && stage == CLP_STAGE_NEST)
         clpi_nest_print(program, out);
     if (status == CLP_OK && stage == CLP_STAGE_CL) {

@@ -128,7 +128,7 @@ typedef void *(*clp_alloc_fn)(void *user, void *p, size_t old_bytes, size_t new_
 typedef void (*clp_print_fn)(const char *line, void *user);
 
 /* Text that a stage of the compiler produced, whole: stage is "ir", "plan", "nest", "schedule" or "cl"; or "log", all that
- * the device's compiler said when it failed, of which an error holds one line.                                        */
+ * the device's compiler said when it failed, or "faults", the faults of a checked launch, of which an error holds one line. */
 typedef void (*clp_dump_fn)(const char *stage, const char *kernel, const char *text, void *user);
 
 /* The shape of the OpenCL code. */
@@ -147,6 +147,8 @@ typedef struct clp_context_opts {
     void        *print_user;
     clp_dump_fn  dump;        /* NULL: nothing is dumped */
     void        *dump_user;
+    bool         checked;     /* the device's code checks every index, every block and every assert, at a cost; the first fault
+                                 fails the launch as on the interpreter, which always checks */
     bool         text_only;   /* kernels are for clp_kernel_emit and batching alone: the device's compiler is not asked, so
                                  what only it refuses does not show, and running one fails with CLP_ERR_ARG */
 } clp_context_opts;

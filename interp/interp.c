@@ -53,9 +53,10 @@ static void interp_limits(void *dev, clpi_limits *out_limits)
     };
 }
 
-static clp_status interp_compile(void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe)
+static clp_status interp_compile(void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, bool is_checked, void **out_exe)
 {
     (void)schedule;     /* the shape of OpenCL code; there is none */
+    (void)is_checked;   /* always */
     clpi_exe *exe;
     clp_status status = clpi_interp_compile(&((device *)dev)->host, ir, plan, &exe);
     *out_exe = exe;

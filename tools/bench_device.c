@@ -295,7 +295,7 @@ static int once_front(void *user)
         return fail_library(f->ctx);
     clpi_str_cut(&f->code, 0);
     const clp_status st =
-        clpi_cl_text(&f->ctx->env, CLP_STAGE_CL, k->ir, k->plan, &f->device->limits, f->device->schedule, &f->code);
+        clpi_cl_text(&f->ctx->env, CLP_STAGE_CL, k->ir, k->plan, &f->device->limits, f->device->schedule, false, &f->code);
     clp_kernel_free(k);
     return st ? fail_library(f->ctx) : DONE;
 }

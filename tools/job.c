@@ -84,7 +84,7 @@ static int check_places(const options *o)
 static int open_for(job *j, const char *device, bool text_only)
 {
     const options *o = j->o;
-    const clp_context_opts opts = { .device = device, .schedule = o->schedule, .print = print_line, .print_user = j,
+    const clp_context_opts opts = { .device = device, .schedule = o->schedule, .checked = o->checked, .print = print_line, .print_user = j,
                                     .text_only = text_only };
     const int status = check_places(o);
     if (status)

@@ -10,7 +10,7 @@
 #include <time.h>
 
 typedef enum kind {
-    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, SCHEDULE, ORDER, TIME, VERIFY, SVG, FILE_OUT,
+    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, SCHEDULE, CHECKED, ORDER, TIME, VERIFY, SVG, FILE_OUT,
     STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, LIST, QUIET, JSON, HELP
 } kind;
 
@@ -35,6 +35,8 @@ static const row rows[] = {
     { "--on", ON, TAKES_DEVICE, "DEVICE",
       "auto, cl, cl:1, interp; auto is the first OpenCL device, else the interpreter" },
     { "--schedule", SCHEDULE, TAKES_DEVICE, "SHAPE", "auto, vector, simt: the shape of the OpenCL code" },
+    { "--checked", CHECKED, TAKES_RUN | TAKES_STAGE, NULL,
+      "the device's code checks every index, block and assert, as the interpreter always does" },
     { "--order", ORDER, TAKES_RUN, "ORDER",
       "forward, reverse, shuffle:SEED: the order of programs, on the interpreter" },
     { "--time", TIME, TAKES_RUN | TAKES_BENCH, "[N]", "time N runs (10): minimum, median, GFLOP/s of dots, GB/s of arrays" },
@@ -180,6 +182,7 @@ static int set(options *o, const row *r, char *value)
     case ON:         o->on = value; break;
     case SCHEDULE:
     case ORDER:      return set_choice(o, r, value);
+    case CHECKED:    o->checked = true; break;
     case TIME:       o->n_runs = value ? atoi(value) : 10; break;
     case VERIFY:     o->verify = true; break;
     case SVG:        o->svg = value; break;

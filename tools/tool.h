@@ -25,6 +25,7 @@ typedef struct options {
     pairs       inputs, scalars, outputs, dims, box, batches;      /* batches: one list of names each */
     const char *on;               /* device */
     clp_schedule schedule;
+    bool        checked;
     clp_order   order;
     uint64_t    seed;
     clp_stage   stage;            /* emit */

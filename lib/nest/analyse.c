@@ -12,7 +12,9 @@ enum { COST_PLAIN = 1, COST_FUNCTION = 10, COST_KEEP = 2, COST_CAP = 1000 };
 typedef struct {
     const clpi_ir   *ir;
     const clpi_plan *plan;
+    bool             is_checked;
     clpi_choice     *choice;
+    bool            *live;        /* some effect hangs on it; an assert is one in checked programs */
     uint32_t        *parent;      /* [n_ops + 1] innermost region op around each op; 0: none */
     uint32_t        *n_sites;     /* places where each value is evaluated */
     uint32_t        *n_uses;      /* ops that name it */
@@ -207,6 +209,27 @@ static uint32_t own_cost(const clpi_op *op)
 }
 _Static_assert(CLP_OP_floor < CLP_OP_nextafter, "own_cost reads the rows from floor to nextafter as functions");
 
+/* The check of an access looks at its indices and its mask where the access stands, wherever a load is made at last. */
+static void tell_of_check(analysis *a, uint32_t v)
+{
+    const clpi_op *op = &a->ir->ops.items[v];
+    for (uint32_t i = 0; i < op->n_args; i++)
+        if (i < op->n_subs || (op->has_mask && i == op->n_args - 1))
+            tell_operand(a, v, i, v, 1);
+}
+
+static void mark_live(analysis *a)
+{
+    const clpi_ir *ir = a->ir;
+    for (uint32_t v = ir->ops.n - 1; v >= ir->n_header && v > 0; v--) {
+        const clpi_op *op = &ir->ops.items[v];
+        if ((clpi_ops[op->kind].flags & CLP_EFFECT) && (op->kind != CLP_OP_assert || a->is_checked))
+            a->live[v] = true;
+        for (uint32_t i = 0; a->live[v] && i < op->n_args; i++)
+            a->live[clpi_args(ir, op)[i].id] = true;
+    }
+}
+
 /* Parents, uses, writes and costs, from first to last. */
 static void survey(analysis *a)
 {
@@ -224,7 +247,7 @@ static void survey(analysis *a)
         uint64_t cost = own_cost(op);
         for (uint32_t i = 0; i < op->n_args; i++) {
             uint32_t arg = clpi_args(ir, op)[i].id;
-            a->n_uses[arg]++;
+            a->n_uses[arg] += a->live[v];
             if (!is_scalar(ir, arg) && !is_whole_kind(ir->ops.items[arg].kind))
                 cost += a->cost[arg];
         }
@@ -232,10 +255,11 @@ static void survey(analysis *a)
     }
 }
 
-bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_choice **out_choices)
+bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi_arena *arena, clpi_choice **out_choices)
 {
     uint32_t n = ir->ops.n;
-    analysis a = { .ir = ir, .plan = plan, .choice = CLPI_NEW_N(arena, clpi_choice, n),
+    analysis a = { .ir = ir, .plan = plan, .is_checked = is_checked, .choice = CLPI_NEW_N(arena, clpi_choice, n),
+                   .live = CLPI_NEW_N(arena, bool, n),
                    .parent = CLPI_NEW_N(arena, uint32_t, n + 1), .n_sites = CLPI_NEW_N(arena, uint32_t, n),
                    .n_uses = CLPI_NEW_N(arena, uint32_t, n), .pointwise = CLPI_NEW_N(arena, bool, n),
                    .whole = CLPI_NEW_N(arena, bool, n), .cost = CLPI_NEW_N(arena, uint32_t, n),
@@ -243,9 +267,12 @@ bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, cl
     *out_choices = a.choice;
     if (arena->failed)
         return false;
+    mark_live(&a);
     survey(&a);
     for (uint32_t v = n - 1; v >= ir->n_header && v > 0; v--) {
         const clpi_op *op = &ir->ops.items[v];
+        if (!a.live[v])
+            continue;
         if (op->kind == CLP_OP_store)
             take_in_dot(&a, v);
         bool makes_value = ir->types.items[op->type].dtype != CLP_DTYPE_NONE;
@@ -253,6 +280,8 @@ bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, cl
         bool is_here = a.choice[v].is_tile || !makes_value || (clpi_ops[op->kind].flags & CLP_EFFECT);
         uint32_t site = a.choice[v].into ? a.choice[v].into : is_here ? v : a.choice[v].last;
         uint32_t n_sites = is_here || a.choice[v].into ? 1 : a.n_sites[v];
+        if (is_checked && clpi_needs_check(ir, op) && op->kind != CLP_OP_assert)
+            tell_of_check(&a, v);
         if (site == 0)
             continue;            /* nobody evaluates it */
         for (uint32_t i = 0; i < op->n_args; i++)

@@ -171,7 +171,7 @@ int clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape)
     return rank;
 }
 
-int clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix)
+clpi_access clpi_place_of(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix)
 {
     const clpi_ir *ir = l->p->ir;
     const clpi_operand *x = &ir->operands[op->operand];
@@ -182,13 +182,21 @@ int clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi
     }
     apply_subs(l, n, op, clpi_args(ir, op), ix, &a);
     set_sizes(n, x->ref_size, &a);
-    clp_val mask = clpi_op_mask(ir, op), other = clpi_op_other(ir, op);
+    clp_val mask = clpi_op_mask(ir, op);
     if (mask.id)
         a.mask = clpi_node_of(l, n, mask, ix);
+    return a;
+}
+
+int clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix)
+{
+    const clpi_ir *ir = l->p->ir;
+    clpi_access a = clpi_place_of(l, n, op, ix);
+    clp_val other = clpi_op_other(ir, op);
     if (other.id)
         a.other = clpi_node_of(l, n, other, ix);
-    else if (mask.id && op->kind == CLP_OP_load)
-        a.other = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CONST, .dtype = clpi_loaded(x->dtype) });
+    else if (a.mask >= 0 && op->kind == CLP_OP_load)
+        a.other = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_CONST, .dtype = clpi_loaded(ir->operands[op->operand].dtype) });
     return clpi_access_add(l, n, a);
 }
 

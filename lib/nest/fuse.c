@@ -229,7 +229,8 @@ static void share_list(clpi_program *p, clpi_steps *steps)
 void clpi_fuse(clpi_program *p)
 {
     fuse_list(p, &p->parts[CLPI_PART_EVERY]);
-    clpi_peel(p);
+    if (!p->is_checked)          /* else checks stay in the order of the programs */
+        clpi_peel(p);
     clpi_drop_dead_tiles(p);
     for (int part = 0; part < CLPI_N_PARTS; part++)
         share_list(p, &p->parts[part]);

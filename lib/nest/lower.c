@@ -328,6 +328,20 @@ static void lower_print(clpi_lower *l, clpi_steps *steps, uint32_t v)
     }
 }
 
+static void lower_check(clpi_lower *l, clpi_steps *steps, uint32_t v)
+{
+    clpi_step *s = add_step(l, steps, CLPI_STEP_CHECK, v);
+    clpi_nest *n = new_nest(l, NULL, 0);
+    clpi_check *check = CLPI_NEW(l->p->arena, clpi_check);
+    if (!s || !n || !check) {
+        l->failed = true;
+        return;
+    }
+    s->nest = n;
+    s->check = check;
+    clpi_check_fill(l, s);
+}
+
 /* ---- Regions ---- */
 
 static void lower_ops(clpi_lower *l, clpi_steps *steps, uint32_t begin, uint32_t end);
@@ -475,6 +489,8 @@ static void lower_if(clpi_lower *l, clpi_steps *steps, uint32_t v)
 static void lower_op(clpi_lower *l, clpi_steps *steps, uint32_t v)
 {
     const clpi_op *op = &l->p->ir->ops.items[v];
+    if (l->p->is_checked && clpi_needs_check(l->p->ir, op))
+        lower_check(l, steps, v);
     switch (op->kind) {
     case CLP_OP_store: lower_store(l, steps, v); return;
     case CLP_OP_for: lower_for(l, steps, v); return;
@@ -486,7 +502,7 @@ static void lower_op(clpi_lower *l, clpi_steps *steps, uint32_t v)
     default: break;
     }
     if (!l->choice[v].is_tile || op->kind == CLP_OP_arg || op->kind == CLP_OP_result)
-        return;                  /* fused away, or bound with its region; an assert is the interpreter's */
+        return;                  /* fused away, or bound with its region; an assert is its check */
     switch (op->kind) {
     case CLP_OP_sum: case CLP_OP_prod: case CLP_OP_max: case CLP_OP_min: case CLP_OP_any: case CLP_OP_all:
     case CLP_OP_argmax: case CLP_OP_argmin: lower_reduce(l, steps, v); return;
@@ -526,14 +542,14 @@ static void add_scratch(clpi_lower *l)
     }
 }
 
-clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_program **out_program)
+clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi_arena *arena, clpi_program **out_program)
 {
     *out_program = NULL;
     clpi_program *p = CLPI_NEW(arena, clpi_program);
     clpi_choice *choice = NULL;
-    if (!p || !clpi_choose(ir, plan, arena, &choice))
+    if (!p || !clpi_choose(ir, plan, is_checked, arena, &choice))
         return CLP_ERR_OOM;
-    *p = (clpi_program){ .ir = ir, .plan = plan, .arena = arena };
+    *p = (clpi_program){ .ir = ir, .plan = plan, .arena = arena, .is_checked = is_checked };
     p->scratch_tile = CLPI_NEW_N(arena, int, (size_t)ir->n_operands + 1);
     clpi_lower l = { .p = p, .choice = choice, .tile_of = CLPI_NEW_N(arena, int, ir->ops.n) };
     if (!p->scratch_tile || !l.tile_of)

@@ -101,9 +101,17 @@ typedef struct clpi_dot {
     bool       accumulates;       /* dest += , else dest = */
 } clpi_dot;
 
+/* What a checked program looks at where an op stands: the index that an access makes of each subscript, at each point of a
+ * nest without outs; or the condition of an assert. Other programs have none. */
+typedef struct clpi_check {
+    clpi_access place;            /* not touched: its coordinates are, where checked, compared with the size of the ref or scratch */
+    int         condition;        /* node: of an assert; -1: of an access */
+} clpi_check;
+
 typedef enum clpi_step_kind {
     CLPI_STEP_NEST,
     CLPI_STEP_DOT,
+    CLPI_STEP_CHECK,              /* a fault is told, and the program goes on */
     CLPI_STEP_SORT,               /* tile `tile` along `axis`, in place; `tile2` is of the same shape, to merge into */
     CLPI_STEP_SHARED,             /* for r < extent: body; its nests have it as domain dimension 0 */
     CLPI_STEP_FOR,                /* `index` from `lo` to `hi` by `step`: body */
@@ -121,6 +129,7 @@ struct clpi_step {
     uint32_t   op;                /* the IR op that this stands for, or the last of several; for captions and prints */
     clpi_nest *nest;
     clpi_dot  *dot;
+    clpi_check *check;            /* over nest */
     int        tile, tile2, axis; /* SORT */
     int64_t    extent;            /* SHARED */
     int        index, lo, hi;     /* FOR: rank-0 tiles */
@@ -142,9 +151,10 @@ typedef struct clpi_program {
     int             *scratch_tile;    /* [n_operands] -1 or its tile */
     clpi_steps       parts[CLPI_N_PARTS];   /* the loops over the arbitrary axes are around them */
     int              n_steps;         /* steps numbered */
+    bool             is_checked;      /* has checks, and is all in one part */
 } clpi_program;
 
-clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_program **out_program);
+clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi_arena *arena, clpi_program **out_program);
 void       clpi_nest_print(const clpi_program *program, clpi_str *s);      /* `clpallas emit --nest` */
 
 /* ---- Inside lib/nest ---- */
@@ -165,7 +175,7 @@ typedef struct clpi_choice {
     uint32_t last;                /* position of its last evaluation */
 } clpi_choice;
 bool clpi_is_unit_reshape(const clpi_type *from, const clpi_type *to);   /* moves no element */
-bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_choice **out_choices);
+bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi_arena *arena, clpi_choice **out_choices);
 
 /* expr.c: an op's value at a point of a nest's domain, as nodes. */
 typedef struct clpi_lower {
@@ -182,7 +192,12 @@ int  clpi_node_cast(clpi_lower *l, clpi_nest *n, int node, clp_dtype to);       
 int  clpi_access_add(clpi_lower *l, clpi_nest *n, clpi_access access);
 int  clpi_access_tile(clpi_lower *l, clpi_nest *n, int tile, const clpi_ix *ix);
 int  clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix);    /* of a load, store or atomic */
+clpi_access clpi_place_of(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix); /* the same without `other`, not added */
 int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
+
+/* check.c: is op an assert, or an access that may leave its ref; the step's check, and what is in its nest. */
+bool clpi_needs_check(const clpi_ir *ir, const clpi_op *op);
+void clpi_check_fill(clpi_lower *l, clpi_step *step);
 
 /* splice.c: is the access one of an out; what is live of `from`, appended to `into`, where forward[node] >= 0 names the node
  * of `into` that stands for one of `from` (forward NULL: none does). */

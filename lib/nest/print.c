@@ -63,7 +63,7 @@ static void print_node(clpi_str *s, const clpi_program *p, const clpi_nest *n, i
     clpi_str_puts(s, "\n");
 }
 
-/* side: "left " or "right " of a dot; else "". */
+/* side: "left " or "right " of a dot, "check "; else "". */
 static void print_nest(clpi_str *s, const clpi_program *p, const clpi_nest *n, int indent, const char *side)
 {
     static const char *const arrows[] = { " = ", " <- ", " <- scan ", " <- " };
@@ -82,6 +82,17 @@ static void print_nest(clpi_str *s, const clpi_program *p, const clpi_nest *n, i
     }
 }
 
+static void print_check(clpi_str *s, const clpi_program *p, const clpi_step *step, int indent)
+{
+    print_nest(s, p, step->nest, indent, "check ");
+    clpi_str_add(s, "%*s", indent + 4, "");
+    if (step->check->condition >= 0)
+        clpi_str_add(s, "v%d", step->check->condition);
+    else
+        print_access(s, p, &step->check->place);
+    clpi_str_puts(s, "\n");
+}
+
 static void print_steps(clpi_str *s, const clpi_program *p, const clpi_steps *steps, int indent);
 
 static void print_step(clpi_str *s, const clpi_program *p, const clpi_step *step, int indent)
@@ -96,6 +107,7 @@ static void print_step(clpi_str *s, const clpi_program *p, const clpi_step *step
         print_nest(s, p, d->a, indent + 4, "left ");
         print_nest(s, p, d->b, indent + 4, "right ");
         return;
+    case CLPI_STEP_CHECK: print_check(s, p, step, indent); return;
     case CLPI_STEP_SORT: clpi_str_add(s, "%*ssort t%d along %d\n", indent, "", step->tile, step->axis); return;
     case CLPI_STEP_PRINT: clpi_str_add(s, "%*sprint\n", indent, ""); return;
     case CLPI_STEP_SHARED: clpi_str_add(s, "%*sshared d0 < %lld\n", indent, "", (long long)step->extent); break;

@@ -79,7 +79,7 @@ typedef struct clpi_watch {
 
 typedef struct clpi_launch {
     const clpi_bound *bound;        /* alive until the event is waited for */
-    const clpi_place *places;       /* [n_operands]; scratch and scalars: NULL */
+    const clpi_place *places;       /* [n_operands]; scratch and scalars: NULL; alive likewise */
     clp_order         order;
     uint64_t          seed;
     const clpi_watch *watch;        /* NULL: nobody watches, and it costs nothing */
@@ -96,8 +96,9 @@ typedef struct clpi_backend {
     void       (*close)   (void *dev);
     const char *(*describe)(void *dev);                                     /* one line */
     void       (*limits)  (void *dev, clpi_limits *out_limits);
-    /* ir and plan stay alive as long as the exe. */
-    clp_status (*compile) (void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe);
+    /* ir and plan stay alive as long as the exe. is_checked: a launch finds what the interpreter finds (indices and blocks
+     * outside, asserts) and fails as it does; the interpreter always does. */
+    clp_status (*compile) (void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, bool is_checked, void **out_exe);
     void       (*discard) (void *exe);
     /* Starts a launch with n_sequences > 0. The event is owned by the caller: wait, then forget. */
     clp_status (*launch)  (void *exe, const clpi_launch *launch, void **out_event);
@@ -128,7 +129,7 @@ extern const clpi_backend clpi_interp_backend;       /* interp/interp.c */
 
 /* The stages behind the plan, as text (CLP_STAGE_NEST, CLP_STAGE_CL): pure functions, no device needed. cl/text.c */
 clp_status clpi_cl_text(clpi_env *env, clp_stage stage, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
-                        clp_schedule schedule, clpi_str *out);
+                        clp_schedule schedule, bool is_checked, clpi_str *out);
 extern const clpi_limits clpi_cl_reference_limits;   /* a fixed device, for goldens and for emit without one */
 
 /* The shape that a device's code has: what AUTO means there. */

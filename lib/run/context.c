@@ -121,6 +121,7 @@ static clp_status context_new(const clp_context_opts *opts, clp_status (*open)(c
     clpi_env_init(&ctx->env, opts->alloc, opts->alloc_user);
     ctx->host = (clpi_host){ &ctx->env, opts->print, opts->print_user, opts->dump, opts->dump_user };
     ctx->schedule = opts->schedule;
+    ctx->is_checked = opts->checked;
     ctx->text_only = opts->text_only;
     clp_status status = CLP_OK;
     if (opts->schedule < CLP_SCHEDULE_AUTO || opts->schedule > CLP_SCHEDULE_SIMT)

@@ -13,7 +13,7 @@ static clp_status device_text(const clp_kernel *kernel, clp_stage stage, clpi_st
 #ifdef CLPALLAS_OPENCL
     bool has_device = ctx->backend == &clpi_cl_backend;
     return clpi_cl_text(&ctx->env, stage, kernel->ir, kernel->plan, has_device ? &ctx->limits : &clpi_cl_reference_limits,
-                        ctx->schedule, out);
+                        ctx->schedule, ctx->is_checked, out);
 #else
     (void)stage;
     (void)out;

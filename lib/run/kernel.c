@@ -90,7 +90,7 @@ static clp_status kernel_build(clp_kernel *k, const origin *from)
     CLP_TRY(clpi_plan_new(k->ir, &k->arena, &k->plan));
     CLP_TRY(dump(k, "plan"));
     CLP_TRY(list_operands(k));
-    return ctx->text_only ? CLP_OK : ctx->backend->compile(ctx->dev, k->ir, k->plan, ctx->schedule, &k->exe);
+    return ctx->text_only ? CLP_OK : ctx->backend->compile(ctx->dev, k->ir, k->plan, ctx->schedule, ctx->is_checked, &k->exe);
 }
 
 static clp_status kernel_new(clp_context *ctx, const origin *from, clp_kernel **out_kernel)

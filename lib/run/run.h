@@ -17,6 +17,7 @@ struct clp_context {
     void               *dev;
     clpi_limits         limits;
     clp_schedule        schedule;
+    bool                is_checked;
     bool                text_only;    /* kernels have no exe */
 };
 

@@ -10,7 +10,7 @@ typedef struct nested {
 static void nest_ok(nested *n, const char *text)
 {
     planned_ok(&n->p, text);
-    cr_assert_eq(clpi_nest_build(n->p.ir, n->p.plan, &n->p.arena, &n->program), CLP_OK);
+    cr_assert_eq(clpi_nest_build(n->p.ir, n->p.plan, false, &n->p.arena, &n->program), CLP_OK);
 }
 
 static const clpi_steps *part(const nested *n, clpi_part which)

@@ -49,11 +49,12 @@ static void stub_limits(void *dev, clpi_limits *out_limits)
     *out_limits = (clpi_limits){ .group_size = 1 };
 }
 
-static clp_status stub_compile(void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe)
+static clp_status stub_compile(void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, bool is_checked, void **out_exe)
 {
     (void)ir;
     (void)plan;
     (void)schedule;
+    (void)is_checked;
     ((stub *)dev)->n_exes++;
     *out_exe = dev;
     return CLP_OK;

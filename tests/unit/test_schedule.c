@@ -17,7 +17,7 @@ static const clpi_limits CPU = {
 static void schedule_ok(scheduled *x, const char *text, const clpi_limits *limits, clp_schedule realisation)
 {
     planned_ok(&x->p, text);
-    cr_assert_eq(clpi_nest_build(x->p.ir, x->p.plan, &x->p.arena, &x->program), CLP_OK);
+    cr_assert_eq(clpi_nest_build(x->p.ir, x->p.plan, false, &x->p.arena, &x->program), CLP_OK);
     cr_assert_eq(clpi_cl_schedule_new(x->program, limits, realisation, &x->p.arena, &x->s), CLP_OK);
 }
 
