@@ -321,7 +321,7 @@ typedef struct clp_finding {
     clp_finding_kind kind;
     const char      *operand;          /* NULL: of no operand */
     int              rank;             /* of the operand's array, or scratch */
-    const int64_t   *first_element;    /* [rank] in row-major order; NULL with no operand */
+    const int64_t   *first_element;    /* [rank] in row-major order; NULL when it is not about elements */
     const int64_t   *box_start, *box_end;  /* [rank] the smallest box that has all of them: start <= element < end */
     int64_t          elements;         /* how many; as many as the box holds: all of it */
     int              n_axes;

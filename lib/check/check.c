@@ -6,15 +6,8 @@
 
 static clp_status check_all(clpi_check *check)
 {
-    const unsigned checks = check->opts.checks;
-    if (checks & CLP_CHECK_PROOFS)
-        CLP_TRY(clpi_check_proofs(check));
     CLP_TRY(clpi_snapshot_open(check, check->arrays, check->n_arrays));
     CLP_TRY(clpi_checkers_run(check));
-    if (checks & CLP_CHECK_ORDERS)
-        CLP_TRY(clpi_check_orders(check));
-    if (checks & CLP_CHECK_DEVICE)
-        CLP_TRY(clpi_check_device(check));
     return clpi_report_finish(check->report);
 }
 
@@ -31,7 +24,23 @@ static void fill_in(clp_check_opts *opts)
         opts->max_findings = FINDINGS;
 }
 
-clp_status clp_check(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_check_opts *opts, clp_report **out_report)
+clp_status clpi_check_run(clpi_check *check, clp_report **out_report)
+{
+    fill_in(&check->opts);
+    if (check->opts.run)
+        check->run = *check->opts.run;
+    CLP_TRY(clpi_report_new(check->env, check->kernel, check->opts.max_findings, &check->report));
+    clp_status status = check_all(check);
+    clpi_snapshot_close(check);
+    if (status)
+        clp_report_free(check->report);
+    else
+        *out_report = check->report;
+    return status;
+}
+
+static clp_status run(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_check_opts *opts, bool is_brief,
+                      const char *call, clp_report **out_report)
 {
     if (out_report)
         *out_report = NULL;
@@ -39,24 +48,21 @@ clp_status clp_check(clp_kernel *kernel, const clp_array *arrays, int n_arrays, 
         return CLP_ERR_ARG;
     clpi_env *env = &kernel->ctx->env;
     if (!out_report)
-        return clpi_fail(env, CLP_ERR_ARG, "clp_check: out_report is NULL");
-    clpi_check check = { .env = env, .kernel = kernel, .ir = kernel->ir, .plan = kernel->plan, .arrays = arrays, .n_arrays = n_arrays };
+        return clpi_fail(env, CLP_ERR_ARG, "%s: out_report is NULL", call);
+    clpi_check check = { .env = env, .kernel = kernel, .ir = kernel->ir, .plan = kernel->plan, .arrays = arrays, .n_arrays = n_arrays,
+                         .device_ir = kernel->ir, .device_plan = kernel->plan, .is_brief = is_brief };
     if (opts)
         check.opts = *opts;
-    fill_in(&check.opts);
-    if (check.opts.run)
-        check.run = *check.opts.run;
-    CLP_TRY(clpi_report_new(env, kernel, check.opts.max_findings, &check.report));
-    clp_status status = check_all(&check);
-    clpi_snapshot_close(&check);
-    if (status)
-        clp_report_free(check.report);
-    else
-        *out_report = check.report;
-    return status;
+    return clpi_check_run(&check, out_report);
 }
 
-clp_status clp_verify(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *run, clp_report **out_report)
+clp_status clp_check(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_check_opts *opts, clp_report **out_report)
 {
-    return clp_check(kernel, arrays, n_arrays, &(clp_check_opts){ .checks = CLP_CHECK_DEVICE, .run = run }, out_report);
+    return run(kernel, arrays, n_arrays, opts, false, "clp_check", out_report);
+}
+
+clp_status clp_verify(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *run_opts, clp_report **out_report)
+{
+    const clp_check_opts opts = { .checks = CLP_CHECK_DEVICE, .run = run_opts, .n_device_runs = 1 };
+    return run(kernel, arrays, n_arrays, &opts, true, "clp_verify", out_report);
 }

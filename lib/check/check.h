@@ -18,7 +18,8 @@ typedef struct clpi_check clpi_check;
 
 /* ---- report.c ---- */
 
-/* A finding before it is worded. Findings of one kind, operand, and pair of accesses become one; elements are added up. */
+/* A finding before it is worded. Those of one kind, operand and pair of accesses become one: elements are added up, and the
+ * programs are those of the first element.                                                                              */
 typedef struct clpi_found {
     clp_finding_kind kind;
     int              operand;         /* number in the IR; -1: none */
@@ -28,8 +29,8 @@ typedef struct clpi_found {
     int              n_programs;
     int64_t          program[2][CLPI_MAX_AXES];
     uint32_t         op[2];           /* accesses, the earlier one first; 0: none */
-    int              axis;            /* -1: none */
-    const char      *message;         /* in the report's arena; NULL: made of the rest */
+    uint32_t         axes;            /* races: the grid axes in which the programs differ, a bit each */
+    const char      *message;         /* in the report's arena; NULL: made of the rest (races) */
 } clpi_found;
 
 clp_status clpi_report_new(clpi_env *env, const clp_kernel *kernel, int max_findings, clp_report **out_report);
@@ -40,56 +41,57 @@ clp_status clpi_report_fact(clp_report *report, const char *format, ...) CLP_PRI
 void       clpi_report_all_proved(clp_report *report);
 void       clpi_report_difference(clp_report *report, int operand, const int64_t *element, double abs, double rel, double ulp,
                                   double got, double expected);       /* kept when larger, in ulp, than what is there */
+void       clpi_report_bind(clp_report *report, const clpi_bound *bound);    /* known until it is finished */
 clp_status clpi_report_finish(clp_report *report);                    /* orders and words; then the public calls may look */
 clpi_arena *clpi_report_arena(clp_report *report);
 
 /* ---- snapshot.c ---- */
 
-/* Memory of one or more operands that touch: bytes start .. start + n_bytes of the caller's, copied. */
+/* Memory of one or more operands that overlap. */
 typedef struct clpi_region {
-    uint8_t *initial, *work;
+    const uint8_t *given;             /* what the caller's arrays hold; not changed */
+    uint8_t *work;                    /* what runs use: a copy when something in it is written, else given itself */
     size_t   n_bytes;
-    int      bits;                    /* of a granule: the smallest element in it; shadow has a record for each */
+    int      bits;                    /* of a granule: the smallest element in it */
     bool     is_written;
-    uint64_t first_record;            /* in the shadow; of written regions */
+    bool     is_poisoned;             /* outputs alone, without alias: their elements start as poison */
+    uint64_t first_granule;           /* of written regions */
     void    *mem;                     /* work, as the interpreter's memory */
 } clpi_region;
 
 /* A launch on copies. region_of: of each operand; scratch and scalars -1. at: bytes from the region's start to the operand's
  * place. Arrays overlap as the caller's do.                                                                              */
 typedef struct clpi_snapshot {
-    clpi_arena   arena;
+    clpi_arena   arena;               /* lives until the check is over: for what its parts keep */
+    clp_event   *event;               /* the arrays as checked, with scalars on the host; it is never launched */
     clpi_region *regions;    int n_regions;
     int         *region_of;           /* [n_operands] */
     size_t      *at;                  /* [n_operands] */
     clpi_bound  *bound;
     clpi_place  *places;
     void        *dev, *exe;           /* of the interpreter */
+    uint64_t     n_granules;          /* of written memory: an element of the smallest dtype in its region each */
 } clpi_snapshot;
 
 clp_status clpi_snapshot_open(clpi_check *check, const clp_array *arrays, int n_arrays);
 void       clpi_snapshot_close(clpi_check *check);
-void       clpi_snapshot_reset(clpi_check *check);                    /* work = initial */
-/* One run over the launch's box, on work as it stands. */
+void       clpi_snapshot_reset(clpi_check *check);                    /* work as before the first run */
+/* One run over the launch's box, on work as it stands. Faults do not end it: without a watch they are passed over. */
 clp_status clpi_snapshot_run(clpi_check *check, clp_order order, uint64_t seed, const clpi_watch *watch);
 
-/* ---- shadow.c ---- */
+/* ---- shadow.c: the granules of written memory, numbered ----
+ * What a checker keeps about each is its own affair.                                                                    */
 
-/* 16 bytes for each granule of written memory. Programs are numbered from 1 in the order of a forward run: sequence *
- * n_steps + step + 1; 0: none. Flags belong to the checkers.                                                             */
-typedef struct clpi_shadow_record { uint32_t writer, reader, atomic, flags; } clpi_shadow_record;
-typedef struct clpi_shadow { clpi_shadow_record *records; uint64_t n; } clpi_shadow;
-enum { CLPI_SHADOW_WRITTEN = 1, CLPI_SHADOW_UNWRITTEN_READ = 2, CLPI_SHADOW_FREE = 4 };    /* memory.c's; from FREE on: races.c's */
-clp_status clpi_shadow_open(clpi_check *check);
-void       clpi_shadow_close(clpi_check *check);
-/* The records of a touch: element i has those from out_first + i * step on, n_each of them. false: none is kept. */
-bool       clpi_shadow_row(const clpi_check *check, const clpi_touch *touch, uint64_t *out_first, int64_t *out_step, int *out_n_each);
-/* Element of an operand's array that a granule of its region belongs to; false: to none. */
-bool       clpi_shadow_element(const clpi_check *check, int operand, uint64_t record, int64_t *out_element);
+/* The granules of a touch: element i has those from out_first + i * step on, n_each of them. false: none is numbered. */
+bool clpi_shadow_row(const clpi_check *check, const clpi_touch *touch, uint64_t *out_first, int64_t *out_step, int *out_n_each);
+/* The element of an operand's array that a granule belongs to; false: to none. */
+bool clpi_shadow_element(const clpi_check *check, int operand, uint64_t granule, int64_t *out_element);
+uint64_t clpi_shadow_bits(const clpi_check *check, uint64_t granule);         /* what it holds now */
 
 /* ---- checkers.c ---- */
 
-/* One run, forward, watched. open makes the state (NULL: nothing to look for in this kernel), close reports. */
+/* One run, forward, watched. open makes the state in the snapshot's arena (NULL: nothing to look for in this kernel), close
+ * reports; it may run the kernel again, and is not called when the run failed.                                          */
 typedef struct clpi_checker {
     unsigned   bit;                   /* CLP_CHECK_ */
     clp_status (*open) (clpi_check *check, void **out_state);
@@ -120,7 +122,13 @@ struct clpi_check {
     clp_run_opts      run;
     clp_report       *report;
     clpi_snapshot     snapshot;
-    clpi_shadow       shadow;
+    const clpi_ir    *device_ir;      /* what the device runs: ir; tests put other IR of the same form there */
+    const clpi_plan  *device_plan;
+    bool              is_brief;       /* the device: one run, under the context's schedule alone */
+    bool            **is_unsettled;   /* [n_operands] of results: elements that are not the same in all orders; NULL: no order was tried */
 };
+
+/* check.c: one check whose kernel, arrays, opts, device_ir and device_plan are filled in. */
+clp_status clpi_check_run(clpi_check *check, clp_report **out_report);
 
 #endif

@@ -10,8 +10,11 @@
 
 #include "check/tally.h"
 
+enum { WRITTEN = 1, UNWRITTEN_READ = 2 };
+
 typedef struct memory {
     clpi_check *check;
+    uint8_t    *flags;            /* of each granule */
     clpi_tally  tally;
     uint32_t  **stamp;            /* [n_operands] scratch: for each element the sequence that wrote it last */
     bool      **is_counted;       /* [n_operands] scratch: a read of the element was reported */
@@ -29,19 +32,19 @@ static int64_t scratch_elems(const clpi_operand *x)
 
 /* ---- What is written from the start ---- */
 
-static void mark_written(const clpi_check *check, int operand)
+static void mark_written(const memory *m, int operand)
 {
     clpi_elements e;
-    clpi_elements_init(&e, check, operand);
+    clpi_elements_init(&e, m->check, operand);
     while (clpi_elements_next(&e)) {
         clpi_touch touch = { .operand = operand, .at = e.at, .step = 1, .n = 1 };
         uint64_t first;
         int64_t step;
         int n_each;
-        if (!clpi_shadow_row(check, &touch, &first, &step, &n_each))
+        if (!clpi_shadow_row(m->check, &touch, &first, &step, &n_each))
             return;
         for (int k = 0; k < n_each; k++)
-            check->shadow.records[first + (uint64_t)k].flags |= CLPI_SHADOW_WRITTEN;
+            m->flags[first + (uint64_t)k] |= WRITTEN;
     }
 }
 
@@ -56,6 +59,7 @@ static clp_status memory_open(clpi_check *check, void **out_state)
         return CLP_ERR_OOM;
     m->check = check;
     clpi_tally_init(&m->tally, check);
+    m->flags = CLPI_NEW_N(arena, uint8_t, (size_t)check->snapshot.n_granules + 1);
     m->stamp = CLPI_NEW_N(arena, uint32_t *, n + 1);
     m->is_counted = CLPI_NEW_N(arena, bool *, n + 1);
     if (arena->failed)
@@ -68,7 +72,7 @@ static clp_status memory_open(clpi_check *check, void **out_state)
             if (arena->failed)
                 return CLP_ERR_OOM;
         } else if (x->role != CLP_SCALAR && x->role != CLP_OUT) {
-            mark_written(check, i);
+            mark_written(m, i);
         }
     }
     return CLP_OK;
@@ -133,18 +137,18 @@ static void memory_touch(void *state, const clpi_touch *touch)
         return;
     for (int64_t i = 0; i < touch->n; i++) {
         uint64_t record = first + (uint64_t)(i * step);
-        clpi_shadow_record *granules = &m->check->shadow.records[record];
+        uint8_t *granules = &m->flags[record];
         uint32_t all = UINT32_MAX, any = 0;
         for (int k = 0; k < n_each; k++) {
-            all &= granules[k].flags;
-            any |= granules[k].flags;
-            granules[k].flags |= writes ? CLPI_SHADOW_WRITTEN : 0;
+            all &= granules[k];
+            any |= granules[k];
+            granules[k] |= writes ? WRITTEN : 0;
         }
         int64_t element[CLP_MAX_RANK];
-        if (!reads || (all & CLPI_SHADOW_WRITTEN) || (any & CLPI_SHADOW_UNWRITTEN_READ) ||
+        if (!reads || (all & WRITTEN) || (any & UNWRITTEN_READ) ||
             !clpi_shadow_element(m->check, touch->operand, record, element))
             continue;
-        granules[0].flags |= CLPI_SHADOW_UNWRITTEN_READ;
+        granules[0] |= UNWRITTEN_READ;
         add_read(m, touch, element);
     }
 }
@@ -179,8 +183,9 @@ static bool is_whole_grid(const clpi_check *check)
     return true;
 }
 
-static clp_status report_never_written(const clpi_check *check, int operand)
+static clp_status report_never_written(const memory *m, int operand)
 {
+    const clpi_check *check = m->check;
     clpi_found found;
     clpi_elements e;
     clpi_found_init(&found, CLP_FINDING_NEVER_WRITTEN, operand);
@@ -190,12 +195,10 @@ static clp_status report_never_written(const clpi_check *check, int operand)
         uint64_t first;
         int64_t step;
         int n_each;
-        if (!clpi_shadow_row(check, &touch, &first, &step, &n_each))
-            return CLP_OK;
-        uint32_t flags = UINT32_MAX;
-        for (int k = 0; k < n_each; k++)
-            flags &= check->shadow.records[first + (uint64_t)k].flags;
-        if (!(flags & CLPI_SHADOW_WRITTEN))
+        bool is_written = clpi_shadow_row(check, &touch, &first, &step, &n_each);
+        for (int k = 0; is_written && k < n_each; k++)
+            is_written = m->flags[first + (uint64_t)k] & WRITTEN;
+        if (!is_written)
             clpi_found_element(&found, e.index, e.rank);
     }
     return found.n_elements ? clpi_report_add(check->report, &found) : CLP_OK;
@@ -207,8 +210,8 @@ static clp_status memory_close(void *state)
     clpi_check *check = m->check;
     CLP_TRY(clpi_tally_report(&m->tally));
     for (int i = 0; i < check->ir->n_operands && is_whole_grid(check); i++)
-        if (check->ir->operands[i].role == CLP_OUT)
-            CLP_TRY(report_never_written(check, i));
+        if (check->ir->operands[i].role == CLP_OUT && (check->plan->is_written[i] || check->ir->operands[i].alias < 0))
+            CLP_TRY(report_never_written(m, i));
     return CLP_OK;
 }
 

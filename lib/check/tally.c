@@ -22,7 +22,7 @@ void clpi_tally_enter(clpi_tally *t, const int64_t *program)
 
 void clpi_found_init(clpi_found *found, clp_finding_kind kind, int operand)
 {
-    *found = (clpi_found){ .kind = kind, .operand = operand, .axis = -1 };
+    *found = (clpi_found){ .kind = kind, .operand = operand };
 }
 
 void clpi_found_element(clpi_found *found, const int64_t *element, int rank)
@@ -71,8 +71,7 @@ void clpi_tally_place(const clpi_tally *t, const clpi_found *found, clpi_str *s)
         clpi_str_add(s, "%s:%u:%u: ", ir->source->file, (unsigned)pos.line, (unsigned)pos.column);
     if (found->n_programs)
         clpi_program_print(ir, found->program[0], s);
-    if (found->n_programs)
-        clpi_str_puts(s, ": ");
+    clpi_str_add(s, "%s%s: ", found->n_programs ? ": " : "", clp_finding_name(found->kind));
 }
 
 void clpi_tally_say(clpi_tally *t, clpi_found *found, clpi_str *s)
@@ -161,8 +160,13 @@ void clpi_element_print(clpi_str *s, const int64_t *element, int rank)
     clpi_str_puts(s, "]");
 }
 
+const char *clpi_op_words(clpi_op_kind kind)
+{
+    return *clpi_ops[kind].text ? clpi_ops[kind].text : clpi_ops[kind].name;
+}
+
 bool clpi_is_result(const clpi_check *check, int operand)
 {
     clp_role role = check->ir->operands[operand].role;
-    return role == CLP_OUT || (role == CLP_INOUT && check->plan->is_written[operand]);
+    return (role == CLP_OUT || role == CLP_INOUT) && check->plan->is_written[operand];
 }

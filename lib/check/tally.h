@@ -19,7 +19,7 @@ void clpi_tally_init(clpi_tally *t, clpi_check *check);
 void clpi_tally_enter(clpi_tally *t, const int64_t *program);
 /* The finding for this op and operand (-1: none), made for the current program when it is new. NULL: out of memory. */
 clpi_found *clpi_tally_find(clpi_tally *t, clp_finding_kind kind, uint32_t op, int operand, bool *out_is_new);
-/* Words for a finding: its place and program, "k.plk:4:12: program (1, 0): ", then, s being done with, all of it. */
+/* Words for a finding: its place, program and kind, "k.plk:4:12: program (1, 0): overflow: ", then, s being done with, all of it. */
 void        clpi_tally_place(const clpi_tally *t, const clpi_found *found, clpi_str *s);
 void        clpi_tally_say(clpi_tally *t, clpi_found *found, clpi_str *s);
 clp_status  clpi_tally_report(clpi_tally *t);    /* all of them, in the order of their first programs */
@@ -47,6 +47,8 @@ uint64_t clpi_bits_at(clp_dtype dtype, const uint8_t *data, int64_t at);
 double   clpi_number_of(clp_dtype dtype, uint64_t bits);
 void     clpi_number_print(clpi_str *s, clp_dtype dtype, uint64_t bits);           /* "0.1", "-7", "true" */
 void     clpi_element_print(clpi_str *s, const int64_t *element, int rank);        /* "[3, 5]" */
+
+const char *clpi_op_words(clpi_op_kind kind);                                      /* as the language writes it: "+", "max" */
 
 /* Operands that the kernel writes by their own name: what is compared. */
 bool clpi_is_result(const clpi_check *check, int operand);

@@ -273,11 +273,10 @@ static bool find_sums(const evaluated *e, clpi_arena *scrap, bool *is_wrong)
 static void say(values *v, clpi_found *found, const evaluated *e, int64_t lane, const char *gives)
 {
     clpi_str s;
-    const clpi_op_info *info = &clpi_ops[e->op->kind];
     bool is_by_element = !is_sum(e->op->kind) && e->op->kind != CLP_OP_atomic_add;
     clpi_str_init(&s, v->check->env);
     clpi_tally_place(&v->tally, found, &s);
-    clpi_str_add(&s, "`%s` of ", *info->text ? info->text : info->name);
+    clpi_str_add(&s, "`%s` of ", clpi_op_words(e->op->kind));
     for (int i = 0; i < e->n_args && is_by_element; i++) {
         clpi_str_puts(&s, i == 0 ? "" : i == e->n_args - 1 ? " and " : ", ");
         clpi_format_elem(e->arg[i].dtype, elem_at(&e->arg[i], lane), &s);

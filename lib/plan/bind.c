@@ -364,8 +364,10 @@ clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_a
     CLP_TRY(check_shapes(&b));
     CLP_TRY(check_requires(&b));
     CLP_TRY(bind_box(&b));
-    CLP_TRY(clpi_overlap_check(bound, args, arena->env));
-    CLP_TRY(clpi_outside_check(bound, arena));
+    if (!args->is_checked) {
+        CLP_TRY(clpi_overlap_check(bound, args, arena->env));
+        CLP_TRY(clpi_outside_check(bound, arena));
+    }
     *out_bound = bound;
     return CLP_OK;
 }

@@ -158,25 +158,40 @@ static bool has_memory(const clpi_operand *x)
     return x->role != CLP_SCRATCH && x->role != CLP_SCALAR;
 }
 
-clp_status clpi_overlap_check(const clpi_bound *bound, const clpi_launch_args *args, clpi_env *env)
+/* Operand b is another one in the memory of a, which is written; or a itself, with elements in one place. */
+static bool is_shared(const clpi_bound *bound, const clpi_launch_args *args, int a, int b)
 {
     const clpi_plan *plan = bound->plan;
-    const clpi_ir *ir = plan->ir;
-    for (int i = 0; i < ir->n_operands; i++) {
-        const clpi_operand *x = &ir->operands[i];
-        if (!plan->is_written[i] || !has_memory(x))
-            continue;
-        reach a = reach_of(bound, args, i);
-        if (overlaps_itself(&a))
-            return clpi_fail(env, CLP_ERR_ARG, "%s: it is written, and its strides let elements share memory", x->name);
-        for (int k = 0; k < ir->n_operands; k++) {
-            if (!has_memory(&ir->operands[k]) || plan->storage[k] == plan->storage[i] || (plan->is_written[k] && k < i))
-                continue;
-            reach b = reach_of(bound, args, k);
-            if (overlap(&a, &b))
-                return clpi_fail(env, CLP_ERR_ARG, "%s: it is written, and shares memory with %s without `alias`", x->name,
-                                 ir->operands[k].name);
-        }
-    }
-    return CLP_OK;
+    const clpi_operand *operands = plan->ir->operands;
+    if (!plan->is_written[a] || !has_memory(&operands[a]) || !has_memory(&operands[b]))
+        return false;
+    reach of_a = reach_of(bound, args, a);
+    if (a == b)
+        return overlaps_itself(&of_a);
+    if (plan->storage[a] == plan->storage[b] || (plan->is_written[b] && b < a))
+        return false;
+    reach of_b = reach_of(bound, args, b);
+    return overlap(&of_a, &of_b);
+}
+
+bool clpi_overlap_next(const clpi_bound *bound, const clpi_launch_args *args, int *a, int *b)
+{
+    const int n = bound->plan->ir->n_operands;
+    for ((*b)++; *a < n; (*a)++, *b = 0)
+        for (; *b < n; (*b)++)
+            if (is_shared(bound, args, *a, *b))
+                return true;
+    return false;
+}
+
+clp_status clpi_overlap_check(const clpi_bound *bound, const clpi_launch_args *args, clpi_env *env)
+{
+    const clpi_operand *operands = bound->plan->ir->operands;
+    int a = 0, b = -1;
+    if (!clpi_overlap_next(bound, args, &a, &b))
+        return CLP_OK;
+    if (a == b)
+        return clpi_fail(env, CLP_ERR_ARG, "%s: it is written, and its strides let elements share memory", operands[a].name);
+    return clpi_fail(env, CLP_ERR_ARG, "%s: it is written, and shares memory with %s without `alias`", operands[a].name,
+                     operands[b].name);
 }

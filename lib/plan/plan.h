@@ -73,6 +73,7 @@ typedef struct clpi_launch_args {
     const clp_dim   *dims;            /* given by name */
     int              n_dims;
     const int64_t   *grid_start, *grid_count;    /* NULL: the whole grid */
+    bool             is_checked;      /* memory shared without `alias` and blocks outside are let in: the run will find them */
 } clpi_launch_args;
 
 /* Checks a launch and works out its numbers. ARG on: wrong number of arrays, dtype, rank, dim, dim unknown or above
@@ -80,6 +81,10 @@ typedef struct clpi_launch_args {
  * written arrays that overlap themselves or others without `alias` (arrays in one buffer or in host memory), a block
  * outside its array (maps that do not read prefetched data; affine ones by their corners, others up to 65,536 programs). */
 clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_arena *arena, clpi_bound **out_bound);
+
+/* The next pair of operands whose memory a launch may not share: a written one and another (or itself, whose elements share
+ * memory). *a and *b: the last pair; before the first: 0 and -1. false: there is no other.                              */
+bool clpi_overlap_next(const clpi_bound *bound, const clpi_launch_args *args, int *a, int *b);
 
 /* The elements an array reaches, counted from the start of its memory: lo <= element < hi; empty: lo = hi = offset.
  * false: they are too many to count.                                                                                   */

@@ -58,18 +58,26 @@ static clp_status start(clp_event *event, const clp_run_opts *opts)
     return event->ctx->backend->launch(k->exe, &launch, &event->launched);
 }
 
+clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
+                            clpi_launch_args *out_args)
+{
+    const clp_kernel *k = event->kernel;
+    CLP_TRY(check_opts(event, opts));
+    if (is_checked || (arrays && looks_first(k, arrays, n_arrays)))
+        wait_for_others(opts);
+    CLP_TRY(clpi_arrays_take(event, arrays, n_arrays));
+    *out_args = (clpi_launch_args){ event->arrays, n_arrays, opts->dims, opts->n_dims, opts->grid_start, opts->grid_count, is_checked };
+    CLP_TRY(clpi_bind(k->plan, out_args, &event->arena, &event->bound));
+    return clpi_arrays_check_buffers(event);
+}
+
 static clp_status run(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts)
 {
     const clp_kernel *k = event->kernel;
+    clpi_launch_args args;
     if (!k->exe)
         return clpi_fail(&event->ctx->env, CLP_ERR_ARG, "%s: its context makes kernels for their text only", k->ir->name);
-    CLP_TRY(check_opts(event, opts));
-    if (arrays && looks_first(k, arrays, n_arrays))
-        wait_for_others(opts);
-    CLP_TRY(clpi_arrays_take(event, arrays, n_arrays));
-    clpi_launch_args args = { event->arrays, n_arrays, opts->dims, opts->n_dims, opts->grid_start, opts->grid_count };
-    CLP_TRY(clpi_bind(k->plan, &args, &event->arena, &event->bound));
-    CLP_TRY(clpi_arrays_check_buffers(event));
+    CLP_TRY(clpi_launch_bind(event, arrays, n_arrays, opts, false, &args));
     if (event->bound->n_sequences == 0 || event->bound->n_steps == 0) {
         wait_for_others(opts);
         return CLP_OK;

@@ -81,6 +81,11 @@ clp_status clpi_kernel_from_member(clp_context *ctx, const clpi_ir *member, cons
 clp_status clpi_arrays_take(clp_event *event, const clp_array *arrays, int n_arrays);
 clp_status clpi_arrays_check_buffers(const clp_event *event);      /* after binding: they lie inside their buffers */
 
+/* ---- launch.c ---- */
+/* Checks options and arrays and binds them: event->arrays, event->bound. is_checked: as of clpi_launch_args. */
+clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
+                            clpi_launch_args *out_args);
+
 /* ---- memory.c ---- */
 clp_status clpi_memory_make(clp_event *event);                     /* after binding: places, and the pieces behind them */
 clp_status clpi_memory_read_back(const clp_event *event);          /* copies what was written to where it belongs */

@@ -100,18 +100,10 @@ static size_t put_line(clpi_str *s, const char *bytes, size_t n, size_t mark)
     return mark >= n ? width + (mark - n) : width_at_mark;
 }
 
-void clpi_caret(clpi_str *s, const clpi_source *source, clpi_pos pos, const char *text)
+void clpi_source_line(clpi_str *s, const clpi_source *source, clpi_pos pos)
 {
-    if (source && source->file)
-        clpi_str_add(s, "%s:", source->file);
-    if (pos.line == 0) {
-        clpi_str_add(s, "%serror: %s", source && source->file ? " " : "", text);
+    if (!source || !source->text || pos.line == 0)
         return;
-    }
-    clpi_str_add(s, "%u:%u: error: %s", pos.line, pos.column, text);
-    if (!source || !source->text)
-        return;
-
     const char *line = source->text, *end = source->text + source->n_bytes;
     for (uint32_t i = 1; i < pos.line && line < end; i++) {
         const char *newline = memchr(line, '\n', (size_t)(end - line));
@@ -135,6 +127,17 @@ void clpi_caret(clpi_str *s, const clpi_source *source, clpi_pos pos, const char
     for (size_t i = 0; i < width; i++)
         clpi_str_puts(s, " ");
     clpi_str_puts(s, "^");
+}
+
+void clpi_caret(clpi_str *s, const clpi_source *source, clpi_pos pos, const char *text)
+{
+    if (source && source->file)
+        clpi_str_add(s, "%s:", source->file);
+    if (pos.line == 0)
+        clpi_str_add(s, "%serror: %s", source && source->file ? " " : "", text);
+    else
+        clpi_str_add(s, "%u:%u: error: %s", pos.line, pos.column, text);
+    clpi_source_line(s, source, pos);
 }
 
 /* ---- Suggestions ------------------------------------------------------------------------------------------------- */

@@ -35,6 +35,8 @@ bool clpi_text_is_name(const char *text);                /* could be the name of
 
 /* Messages in the caret form: "file:line:column: error: text", the source line, a caret; appended to s. */
 void clpi_caret(clpi_str *s, const clpi_source *source, clpi_pos pos, const char *text);
+/* What stands under such a message: a newline, the source line, a newline, the caret; nothing where there is no text. */
+void clpi_source_line(clpi_str *s, const clpi_source *source, clpi_pos pos);
 
 /* The name nearest to `name` among n names, or NULL when none is near: for suggestions. */
 const char *clpi_nearest(const char *name, const char *const *names, int n);

@@ -45,7 +45,7 @@ Test(bind, knows_when_all_blocks_are_full)
         cr_expect(!b->operands[1].all_full && !b->operands[2].all_full);
     }
     /* A box that leaves out the edge. */
-    clpi_launch_args args = { a.array, a.n, NULL, 0, (int64_t[]){ 0, 0, 0 }, (int64_t[]){ 2, 2, 2 } };
+    clpi_launch_args args = { a.array, a.n, NULL, 0, (int64_t[]){ 0, 0, 0 }, (int64_t[]){ 2, 2, 2 }, false };
     cr_assert_eq(clpi_bind(p.plan, &args, &p.arena, &b), CLP_OK);
     cr_expect(b->operands[0].all_full && b->operands[1].all_full && b->operands[2].all_full);
     planned_done(&p);
@@ -59,7 +59,7 @@ Test(bind, counts_a_box)
     int64_t program[3];
     planned_ok(&p, MATMUL);
     arrays_make(&a, "f32[80, 48] f32[48, 40] f32[80, 40]");
-    clpi_launch_args args = { a.array, a.n, NULL, 0, (int64_t[]){ 2, 3, 0 }, (int64_t[]){ 4, 5, 3 } };
+    clpi_launch_args args = { a.array, a.n, NULL, 0, (int64_t[]){ 2, 3, 0 }, (int64_t[]){ 4, 5, 3 }, false };
     cr_assert_eq(clpi_bind(p.plan, &args, &p.arena, &b), CLP_OK, "%s", clpi_error_text(&p.env));
     cr_expect(b->n_sequences == 20 && b->n_steps == 3);
     clpi_program_at(b, 0, 0, program);
@@ -88,7 +88,7 @@ Test(bind, reads_scalars_and_named_dims)
     clpi_bound *b;
     planned_ok(&p, "kernel k(scalar n: i32, in x: f32[N * N], out o: f32[1]) grid (i = n + N) { o[0] = x[0]; }");
     arrays_make(&a, "i32=-3 f32[100] f32[1]");
-    clpi_launch_args args = { a.array, a.n, (clp_dim[]){ { "N", 10 } }, 1, NULL, NULL };
+    clpi_launch_args args = { a.array, a.n, (clp_dim[]){ { "N", 10 } }, 1, NULL, NULL, false };
     cr_assert_eq(clpi_bind(p.plan, &args, &p.arena, &b), CLP_OK, "%s", clpi_error_text(&p.env));
     cr_expect_eq(b->axis_size[0], 7);
     cr_expect_eq(b->scalar[0].i, -3);
@@ -289,7 +289,7 @@ Test(bind, refuses_boxes_that_do_not_fit)
     arrays_make(&a, "f32[20, 40] f32[40, 9] f32[20, 9]");
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         clpi_bound *b;
-        clpi_launch_args args = { a.array, a.n, NULL, 0, rows[r].start, rows[r].count };
+        clpi_launch_args args = { a.array, a.n, NULL, 0, rows[r].start, rows[r].count, false };
         clp_status status = clpi_bind(p.plan, &args, &p.arena, &b);
         cr_expect_eq(status, rows[r].message ? CLP_ERR_ARG : CLP_OK, "row %zu", r);
         if (rows[r].message)
@@ -309,7 +309,7 @@ Test(bind, checks_dims_given_by_name)
     arrays_make(&a, "f32[20, 40] f32[40, 9] f32[20, 9]");
     for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
         clpi_bound *b;
-        clpi_launch_args args = { a.array, a.n, &rows[r].dim, 1, NULL, NULL };
+        clpi_launch_args args = { a.array, a.n, &rows[r].dim, 1, NULL, NULL, false };
         cr_expect_eq(clpi_bind(p.plan, &args, &p.arena, &b), rows[r].message ? CLP_ERR_ARG : CLP_OK, "row %zu", r);
         if (rows[r].message)
             cr_expect_str_eq(clpi_error_text(&p.env), rows[r].message);

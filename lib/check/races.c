@@ -1,0 +1,326 @@
+/* races: accesses of different sequences to one element, at least one a plain write, or an atomic against a plain read.
+ * In: the touches of a run. Out: findings with both programs and both accesses.
+ *
+ * The first run keeps one word for each granule: who touched it, while that alone decides what may come next.
+ *
+ *     0                  nobody
+ *     sequence           it wrote, or read and updated: nobody else may touch it
+ *     READ | sequence    it read;              READ       several did: others may read
+ *     ATOMIC | sequence  it updated atomically; ATOMIC    several did: others may update
+ *     RACY               a race, or several
+ *
+ * Sequences are counted from 1; the sets of sequences that read, wrote and updated an element hold no race exactly when the
+ * word is not RACY. Only when some granules are racy the kernel runs again, in order to tell of each: the first accesses of
+ * each kind, whether the first writer changed anything, and the pair of accesses that is worst. Racy granules take turns
+ * when their details would need more memory than the rest of 16 bytes for each granule.
+ *
+ * Decides which of two accesses is weaker: a pair is of the weaker kind when its plain write (of two writes the later one)
+ * stored what was there. Of several pairs that meet in a granule the worst is named: two writes, a write and a read, a
+ * write and an atomic, an atomic and a read; among equals the first.                                                    */
+#include <string.h>
+
+#include "check/check.h"
+
+#define OWNER  UINT32_C(0x3fffffff)
+#define READ   (UINT32_C(1) << 30)
+#define ATOMIC (UINT32_C(2) << 30)
+#define RACY   (UINT32_C(3) << 30)
+#define MAX_PROGRAMS (OWNER - 1)
+
+/* ---- The first run ---- */
+
+typedef struct races {
+    clpi_check *check;
+    uint32_t   *word;             /* of each granule */
+    uint32_t    me;               /* the current sequence, from 1 */
+    uint64_t    n_racy;
+} races;
+
+static clp_status races_open(clpi_check *check, void **out_state)
+{
+    const clpi_bound *bound = check->snapshot.bound;
+    *out_state = NULL;
+    if (bound->n_sequences < 2 || bound->n_steps == 0 || check->snapshot.n_granules == 0)
+        return CLP_OK;
+    if (bound->n_sequences > MAX_PROGRAMS / bound->n_steps)
+        return clpi_fail(check->env, CLP_ERR_UNSUPPORTED, "races: expected at most %lu programs to look at, got %llu times %llu; "
+                         "a box of the grid has fewer", (unsigned long)MAX_PROGRAMS, (unsigned long long)bound->n_sequences,
+                         (unsigned long long)bound->n_steps);
+    races *r = CLPI_NEW(&check->snapshot.arena, races);
+    if (!r)
+        return CLP_ERR_OOM;
+    r->check = check;
+    r->word = CLPI_NEW_N(&check->snapshot.arena, uint32_t, (size_t)check->snapshot.n_granules);
+    *out_state = r;
+    return r->word ? CLP_OK : CLP_ERR_OOM;
+}
+
+static void races_enter(void *state, uint64_t sequence, uint64_t step, const int64_t *program)
+{
+    (void)step, (void)program;
+    ((races *)state)->me = (uint32_t)sequence + 1;
+}
+
+/* The word after an access by me. */
+static uint32_t after(uint32_t word, clpi_touch_kind kind, uint32_t me)
+{
+    const uint32_t shared = kind == CLPI_TOUCH_READ ? READ : kind == CLPI_TOUCH_ATOMIC ? ATOMIC : 0;
+    if (word == 0)
+        return shared | me;
+    if (word == RACY)
+        return RACY;
+    if (shared && (word & RACY) == shared)
+        return (word & OWNER) == me ? word : shared;
+    return (word & OWNER) == me ? me : RACY;
+}
+
+/* Neighbours mostly have one word. */
+static void pass_row(races *r, uint32_t *word, int64_t n, clpi_touch_kind kind)
+{
+    bool is_uniform = memcmp(word, word + 1, (size_t)(n - 1) * sizeof *word) == 0;
+    for (int64_t i = 0, end; i < n; i = end) {
+        uint32_t was = word[i], is = after(was, kind, r->me);
+        end = is_uniform ? n : i + 1;
+        while (end < n && word[end] == was)
+            end++;
+        if (is == was)
+            continue;
+        for (int64_t k = i; k < end; k++)
+            word[k] = is;
+        r->n_racy += is == RACY ? (uint64_t)(end - i) : 0;
+    }
+}
+
+static void races_touch(void *state, const clpi_touch *touch)
+{
+    races *r = state;
+    uint64_t first;
+    int64_t step;
+    int n_each;
+    if (!clpi_shadow_row(r->check, touch, &first, &step, &n_each))
+        return;
+    if (step == n_each) {
+        pass_row(r, r->word + first, touch->n * n_each, touch->kind);
+        return;
+    }
+    for (int64_t i = 0; i < touch->n; i++)
+        pass_row(r, r->word + first + (uint64_t)(i * step), n_each, touch->kind);
+}
+
+/* ---- Details of racy granules ---- */
+
+typedef struct access { uint32_t program, op; } access;      /* programs are counted from 1; 0: none */
+
+typedef struct detail {
+    access   first[3];            /* by kind; of writes the last one of the first program that wrote */
+    access   pair[2];             /* the worst so far, the earlier access first */
+    uint64_t before;              /* what the granule held before the write at hand */
+    uint32_t axes;                /* in which the sequences that touch it differ */
+    uint8_t  rank;                /* of the pair; 0: none */
+    bool     has_changed;         /* some write of the first sequence that wrote changed it */
+} detail;
+
+typedef struct details {
+    races   *r;
+    detail  *items;
+    uint64_t base, n;             /* racy granules numbered base + 1 .. base + n: their numbers stand in r->word */
+    uint32_t program, begin;      /* the current one, and the first of its sequence */
+    int64_t  id[CLPI_MAX_AXES];
+    uint32_t other, axes;         /* the last program compared with the current one: axes in which they differ; 0: none */
+} details;
+
+enum { RANK_ATOMIC_READ, RANK_WRITE_ATOMIC, RANK_WRITE_READ, RANK_WRITE_WRITE, RANK_HARD };
+
+/* How bad it is that `later` follows `earlier`; 0: not at all. has_changed: the earlier write did, changes: the later one. */
+static uint8_t rank_of(clpi_touch_kind earlier, clpi_touch_kind later, bool has_changed, bool changes)
+{
+    bool w1 = earlier == CLPI_TOUCH_WRITE, w2 = later == CLPI_TOUCH_WRITE;
+    if (!w1 && !w2)
+        return earlier == later ? 0 : RANK_HARD + RANK_ATOMIC_READ;
+    clpi_touch_kind other = w1 ? later : earlier;
+    int rank = other == CLPI_TOUCH_WRITE ? RANK_WRITE_WRITE : other == CLPI_TOUCH_READ ? RANK_WRITE_READ : RANK_WRITE_ATOMIC;
+    return (uint8_t)(rank + ((w2 ? changes : has_changed) ? RANK_HARD : 0));
+}
+
+static void program_of(const clpi_bound *bound, uint32_t program, int64_t *out_id)
+{
+    clpi_program_at(bound, (program - 1) / bound->n_steps, (program - 1) % bound->n_steps, out_id);
+}
+
+static uint32_t axes_between(details *d, uint32_t other)
+{
+    const clpi_check *check = d->r->check;
+    int64_t id[CLPI_MAX_AXES];
+    if (other == d->other)
+        return d->axes;
+    d->other = other;
+    d->axes = 0;
+    program_of(check->snapshot.bound, other, id);
+    for (int i = 0; i < check->plan->n_parallel; i++) {
+        int axis = check->plan->parallel[i];
+        d->axes |= id[axis] != d->id[axis] ? UINT32_C(1) << axis : 0;
+    }
+    return d->axes;
+}
+
+static void meet(details *d, detail *g, const clpi_touch *touch, bool changes)
+{
+    const access now = { d->program, touch->op };
+    for (int k = CLPI_TOUCH_READ; k <= CLPI_TOUCH_ATOMIC; k++) {
+        const access *first = &g->first[k];
+        if (first->program == 0 || first->program >= d->begin)
+            continue;
+        g->axes |= axes_between(d, first->program);
+        uint8_t rank = rank_of((clpi_touch_kind)k, touch->kind, g->has_changed, changes);
+        if (rank <= g->rank)
+            continue;
+        g->rank = rank;
+        g->pair[0] = *first;
+        g->pair[1] = now;
+    }
+    access *mine = &g->first[touch->kind];
+    if (mine->program == 0 || (touch->kind == CLPI_TOUCH_WRITE && mine->program == now.program))
+        *mine = now;
+    if (touch->kind == CLPI_TOUCH_WRITE && mine->program >= d->begin)
+        g->has_changed |= changes;
+}
+
+static void details_enter(void *user, uint64_t sequence, uint64_t step, const int64_t *program)
+{
+    details *d = user;
+    const clpi_check *check = d->r->check;
+    d->begin = (uint32_t)(sequence * check->snapshot.bound->n_steps) + 1;
+    d->program = d->begin + (uint32_t)step;
+    d->other = 0;
+    memcpy(d->id, program, (size_t)check->ir->n_axes * sizeof *program);
+}
+
+static void details_row(details *d, const clpi_touch *touch, bool is_done)
+{
+    const clpi_check *check = d->r->check;
+    uint64_t first;
+    int64_t step;
+    int n_each;
+    if (!clpi_shadow_row(check, touch, &first, &step, &n_each))
+        return;
+    for (int64_t i = 0; i < touch->n; i++)
+        for (int k = 0; k < n_each; k++) {
+            uint64_t granule = first + (uint64_t)(i * step) + (uint64_t)k, number = d->r->word[granule];
+            if (number <= d->base || number > d->base + d->n)
+                continue;
+            detail *g = &d->items[number - d->base - 1];
+            if (touch->kind != CLPI_TOUCH_WRITE)
+                meet(d, g, touch, false);
+            else if (is_done)
+                meet(d, g, touch, g->before != clpi_shadow_bits(check, granule));
+            else
+                g->before = clpi_shadow_bits(check, granule);
+        }
+}
+
+static void details_touch(void *user, const clpi_touch *touch)
+{
+    details_row(user, touch, false);
+}
+
+static void details_wrote(void *user, const clpi_touch *touch)
+{
+    details_row(user, touch, true);
+}
+
+static bool pass_over(void *user, const clpi_fault *fault)
+{
+    (void)user, (void)fault;
+    return true;
+}
+
+/* ---- Findings ---- */
+
+/* The operand to name: the one that is written, or updated. */
+static int operand_of(const clpi_ir *ir, const detail *g)
+{
+    const clpi_op *a = &ir->ops.items[g->pair[0].op], *b = &ir->ops.items[g->pair[1].op];
+    bool is_a = a->kind == CLP_OP_store || (b->kind != CLP_OP_store && (clpi_ops[a->kind].flags & CLP_WRITE));
+    return is_a ? a->operand : b->operand;
+}
+
+static clp_status report_granule(const details *d, uint64_t granule, const detail *g, clpi_found *last)
+{
+    const clpi_check *check = d->r->check;
+    const clpi_op *ops = check->ir->ops.items;
+    int64_t element[CLP_MAX_RANK] = { 0 };
+    clpi_found found = { .operand = operand_of(check->ir, g), .n_programs = 2, .axes = g->axes };
+    if (!clpi_shadow_element(check, found.operand, granule, element))
+        return CLP_OK;
+    found.kind = g->rank < RANK_HARD                                      ? CLP_FINDING_RACE_SAME_VALUE
+                 : ops[g->pair[0].op].operand != ops[g->pair[1].op].operand ? CLP_FINDING_ALIAS_RACE
+                                                                          : CLP_FINDING_RACE;
+    /* The next granule of an element that was counted adds nothing but its axes. */
+    bool is_new = found.operand != last->operand || memcmp(element, last->element, sizeof element) != 0;
+    found.n_elements = is_new ? 1 : 0;
+    for (int k = 0; k < CLP_MAX_RANK; k++) {
+        found.element[k] = found.start[k] = element[k];
+        found.end[k] = element[k] + 1;
+    }
+    for (int i = 0; i < 2; i++) {
+        found.op[i] = g->pair[i].op;
+        program_of(check->snapshot.bound, g->pair[i].program, found.program[i]);
+    }
+    *last = found;
+    return clpi_report_add(check->report, &found);
+}
+
+static clp_status report_details(const details *d)
+{
+    clpi_found last = { .operand = -1 };
+    for (uint64_t granule = 0; granule < d->r->check->snapshot.n_granules; granule++) {
+        uint64_t number = d->r->word[granule];
+        if (number > d->base && number <= d->base + d->n && d->items[number - d->base - 1].rank)
+            CLP_TRY(report_granule(d, granule, &d->items[number - d->base - 1], &last));
+    }
+    return CLP_OK;
+}
+
+/* Numbers the racy granules where their words stood. */
+static void number_racy(races *r)
+{
+    uint32_t n = 0;
+    for (uint64_t g = 0; g < r->check->snapshot.n_granules; g++)
+        r->word[g] = r->word[g] == RACY ? ++n : 0;
+}
+
+static clp_status races_close(void *state)
+{
+    enum { FEW = 4096, ROOM = 16 - sizeof(uint32_t) };
+    races *r = state;
+    clpi_check *check = r->check;
+    if (r->n_racy == 0)
+        return CLP_OK;
+    if (r->n_racy > UINT32_MAX - 1)
+        return clpi_fail(check->env, CLP_ERR_UNSUPPORTED, "races: more than %lu elements race; a box of the grid has fewer",
+                         (unsigned long)UINT32_MAX - 1);
+    number_racy(r);
+    details d = { .r = r };
+    uint64_t room = check->snapshot.n_granules * ROOM / sizeof(detail), cap = room > FEW ? room : FEW;
+    cap = cap < r->n_racy ? cap : r->n_racy;
+    d.items = CLPI_NEW_N(&check->snapshot.arena, detail, (size_t)cap);
+    if (!d.items)
+        return CLP_ERR_OOM;
+    const clpi_watch watch = { .user = &d, .enter = details_enter, .touch = details_touch, .wrote = details_wrote, .fault = pass_over };
+    for (; d.base < r->n_racy; d.base += d.n) {
+        d.n = r->n_racy - d.base < cap ? r->n_racy - d.base : cap;
+        memset(d.items, 0, (size_t)d.n * sizeof *d.items);
+        clpi_snapshot_reset(check);
+        CLP_TRY(clpi_snapshot_run(check, CLP_ORDER_FORWARD, 0, &watch));
+        CLP_TRY(report_details(&d));
+    }
+    return CLP_OK;
+}
+
+const clpi_checker clpi_check_races = {
+    .bit = CLP_CHECK_RACES,
+    .open = races_open,
+    .enter = races_enter,
+    .touch = races_touch,
+    .close = races_close,
+};

@@ -1,0 +1,255 @@
+/* snapshot: copies of a launch's arrays, to run on as often as needed.
+ * In: the caller's arrays. Out: regions of memory, a bound launch on them, runs on the interpreter.
+ * Decides what is copied: memory that the kernel writes; the rest is read where it lies. Arrays that overlap lie in one region
+ * as they do for the caller, whether an `alias` joins them or not; where none does, it is reported. Outputs start as poison,
+ * so that what nobody wrote shows.                                                                                      */
+#include <assert.h>
+#include <string.h>
+
+#include "check/check.h"
+
+/* The memory that an operand reaches: of the host, by address, or of a buffer. */
+typedef struct span { const clp_buffer *buffer; uintptr_t start, end; int64_t element_0; } span;
+
+static bool has_memory(const clpi_operand *x)
+{
+    return x->role != CLP_SCRATCH && x->role != CLP_SCALAR;
+}
+
+static span span_of(const clpi_check *check, int operand, const clp_array *array)
+{
+    const clpi_operand *x = &check->ir->operands[operand];
+    const clpi_bound_operand *o = &check->snapshot.bound->operands[operand];
+    int64_t lo, hi, bits = clp_dtype_bits(x->dtype);
+    bool is_counted = clpi_extent(o, x->rank, &lo, &hi);
+    assert(is_counted && "binding refuses larger ones");
+    (void)is_counted;
+    int64_t start = bits < 8 ? lo >> 1 : lo * (bits / 8), end = bits < 8 ? (hi + 1) >> 1 : hi * (bits / 8);
+    uintptr_t base = array->buffer ? 0 : (uintptr_t)array->data;
+    return (span){ array->buffer, base + (uintptr_t)start, lo == hi ? base + (uintptr_t)start : base + (uintptr_t)end,
+                   o->offset - (bits < 8 ? 2 * start : lo) };
+}
+
+static bool overlap(const span *a, const span *b)
+{
+    return a->buffer == b->buffer && a->start < b->end && b->start < a->end;
+}
+
+/* Numbers the regions: operands joined by overlaps have one. all: [n_operands] of each region, its whole span. */
+static void join_spans(clpi_check *check, const span *spans, span *all)
+{
+    clpi_snapshot *s = &check->snapshot;
+    int n = check->ir->n_operands;
+    for (int i = 0; i < n; i++) {
+        s->region_of[i] = -1;
+        if (!has_memory(&check->ir->operands[i]))
+            continue;
+        int region = s->n_regions++;
+        s->region_of[i] = region;
+        all[region] = spans[i];
+        for (int r = 0; r < region; r++) {
+            if (!overlap(&all[r], &all[region]))
+                continue;
+            all[region].start = all[r].start < all[region].start ? all[r].start : all[region].start;
+            all[region].end = all[r].end > all[region].end ? all[r].end : all[region].end;
+            all[r].end = all[r].start = 0;
+            for (int k = 0; k < i; k++)
+                s->region_of[k] = s->region_of[k] == r ? region : s->region_of[k];
+            r = -1;                     /* what has grown may overlap one that was passed */
+        }
+    }
+}
+
+/* What the region's operands are: written, outputs alone; the smallest element. */
+static void describe(const clpi_check *check, int region)
+{
+    const clpi_snapshot *s = &check->snapshot;
+    clpi_region *r = &s->regions[region];
+    r->bits = 64;
+    r->is_poisoned = true;
+    for (int i = 0; i < check->ir->n_operands; i++) {
+        const clpi_operand *x = &check->ir->operands[i];
+        if (s->region_of[i] != region)
+            continue;
+        r->is_written |= check->plan->is_written[i];
+        r->is_poisoned &= x->role == CLP_OUT && x->alias < 0;
+        r->bits = clp_dtype_bits(x->dtype) < r->bits ? clp_dtype_bits(x->dtype) : r->bits;
+    }
+    r->is_poisoned &= r->is_written;
+}
+
+static clp_status make_region(clpi_check *check, int region, const span *all)
+{
+    clpi_snapshot *s = &check->snapshot;
+    clpi_region *r = &s->regions[region];
+    clp_context *ctx = check->kernel->ctx;
+    describe(check, region);
+    r->n_bytes = all->end - all->start;
+    r->given = (const uint8_t *)all->start;
+    if (all->buffer && r->n_bytes) {
+        uint8_t *copy = clpi_arena_take(&s->arena, r->n_bytes, 1);
+        if (!copy)
+            return CLP_ERR_OOM;
+        CLP_TRY(ctx->backend->read(all->buffer->mem, all->start, copy, r->n_bytes));
+        r->given = copy;
+    }
+    /* An array without elements still has memory: an access that is masked may form its address. */
+    r->work = r->is_written || !r->n_bytes ? clpi_arena_take(&s->arena, r->n_bytes + 1, 1) : (uint8_t *)(uintptr_t)r->given;
+    if (!r->work)
+        return CLP_ERR_OOM;
+    if (r->is_written) {
+        r->first_granule = s->n_granules;
+        s->n_granules += (uint64_t)r->n_bytes * 8 / (uint64_t)r->bits;
+    }
+    return clpi_interp_backend.wrap(s->dev, r->work, r->n_bytes, &r->mem);
+}
+
+static clp_status make_regions(clpi_check *check)
+{
+    clpi_snapshot *s = &check->snapshot;
+    const clp_kernel *k = check->kernel;
+    size_t n = (size_t)check->ir->n_operands + 1;
+    span *spans = CLPI_NEW_N(&s->arena, span, n), *all = CLPI_NEW_N(&s->arena, span, n);
+    s->regions = CLPI_NEW_N(&s->arena, clpi_region, n);
+    s->region_of = CLPI_NEW_N(&s->arena, int, n);
+    s->at = CLPI_NEW_N(&s->arena, size_t, n);
+    s->places = CLPI_NEW_N(&s->arena, clpi_place, n);
+    if (s->arena.failed)
+        return CLP_ERR_OOM;
+    for (int a = 0; a < k->n_operands; a++)
+        if (has_memory(&check->ir->operands[k->operands[a]]))
+            spans[k->operands[a]] = span_of(check, k->operands[a], &s->event->arrays[a]);
+    join_spans(check, spans, all);
+    for (int r = 0; r < s->n_regions; r++)
+        CLP_TRY(make_region(check, r, &all[r]));
+    for (int i = 0; i < check->ir->n_operands; i++) {
+        int r = s->region_of[i];
+        if (r < 0)
+            continue;
+        s->at[i] = (size_t)(spans[i].start - all[r].start);
+        s->places[i] = (clpi_place){ s->regions[r].mem, s->at[i] };
+        s->bound->operands[i].offset = spans[i].element_0;
+    }
+    return CLP_OK;
+}
+
+static clp_status report_overlaps(clpi_check *check, const clpi_launch_args *args)
+{
+    const clpi_operand *operands = check->ir->operands;
+    for (int a = 0, b = -1; clpi_overlap_next(check->snapshot.bound, args, &a, &b);) {
+        clpi_found found = { .kind = CLP_FINDING_OVERLAP, .operand = a };
+        found.message = a == b ? clpi_arena_printf(clpi_report_arena(check->report),
+                                                   "%s: it is written, and its strides let elements share memory", operands[a].name)
+                               : clpi_arena_printf(clpi_report_arena(check->report),
+                                                   "%s: it is written, and shares memory with %s without `alias`", operands[a].name,
+                                                   operands[b].name);
+        if (!found.message)
+            return CLP_ERR_OOM;
+        CLP_TRY(clpi_report_add(check->report, &found));
+    }
+    return CLP_OK;
+}
+
+clp_status clpi_snapshot_open(clpi_check *check, const clp_array *arrays, int n_arrays)
+{
+    clpi_snapshot *s = &check->snapshot;
+    clp_context *ctx = check->kernel->ctx;
+    clpi_host host = { .env = check->env };         /* what a kernel prints is for its ordinary runs */
+    clpi_launch_args args;
+    clpi_arena_init(&s->arena, check->env);
+    CLP_TRY(clpi_event_new(ctx, check->kernel, &s->event));
+    CLP_TRY(clpi_launch_bind(s->event, arrays, n_arrays, &check->run, true, &args));
+    s->bound = s->event->bound;
+    clpi_report_bind(check->report, s->bound);
+    CLP_TRY(report_overlaps(check, &args));
+    CLP_TRY(clpi_interp_backend.open(&host, NULL, &s->dev));
+    CLP_TRY(clpi_interp_backend.compile(s->dev, check->ir, check->plan, CLP_SCHEDULE_AUTO, false, &s->exe));
+    CLP_TRY(make_regions(check));
+    clpi_snapshot_reset(check);
+    return CLP_OK;
+}
+
+void clpi_snapshot_close(clpi_check *check)
+{
+    clpi_snapshot *s = &check->snapshot;
+    if (!s->arena.env)
+        return;
+    for (int r = 0; r < s->n_regions && s->regions; r++)
+        clpi_interp_backend.release(s->regions[r].mem);
+    clpi_interp_backend.discard(s->exe);
+    clpi_interp_backend.close(s->dev);
+    clp_event_free(s->event);
+    clpi_arena_done(&s->arena);
+}
+
+/* ---- What a run starts from ---- */
+
+static void put_bits(uint8_t *data, int bits, int64_t at, int64_t stride, int64_t n, uint64_t value)
+{
+    for (int64_t i = 0; i < n; i++, at += stride)
+        switch (bits) {
+        case 4: data[at >> 1] = (uint8_t)((data[at >> 1] & (at & 1 ? 0x0f : 0xf0)) | (value & 15) << (at & 1) * 4); break;
+        case 8: data[at] = (uint8_t)value; break;
+        case 16: memcpy(data + 2 * at, &(uint16_t){ (uint16_t)value }, 2); break;
+        case 32: memcpy(data + 4 * at, &(uint32_t){ (uint32_t)value }, 4); break;
+        default: memcpy(data + 8 * at, &value, 8);
+        }
+}
+
+static void poison(const clpi_check *check, int operand)
+{
+    const clpi_snapshot *s = &check->snapshot;
+    const clpi_operand *x = &check->ir->operands[operand];
+    const clpi_bound_operand *o = &s->bound->operands[operand];
+    uint8_t *data = s->regions[s->region_of[operand]].work + s->at[operand];
+    int last = x->rank - 1;
+    int64_t index[CLP_MAX_RANK] = { 0 };
+    for (int d = 0; d < x->rank; d++)
+        if (o->size[d] == 0)
+            return;
+    for (int d = last;;) {
+        int64_t at = o->offset;
+        for (int k = 0; k < last; k++)
+            at += index[k] * o->stride[k];
+        put_bits(data, clp_dtype_bits(x->dtype), at, last >= 0 ? o->stride[last] : 1, last >= 0 ? o->size[last] : 1,
+                 clpi_poison_bits(x->dtype));
+        for (d = last - 1; d >= 0 && ++index[d] == o->size[d]; d--)
+            index[d] = 0;
+        if (d < 0)
+            return;
+    }
+}
+
+void clpi_snapshot_reset(clpi_check *check)
+{
+    clpi_snapshot *s = &check->snapshot;
+    for (int r = 0; r < s->n_regions; r++)
+        if (s->regions[r].is_written && s->regions[r].n_bytes)
+            memcpy(s->regions[r].work, s->regions[r].given, s->regions[r].n_bytes);
+    for (int i = 0; i < check->ir->n_operands; i++)
+        if (s->region_of[i] >= 0 && s->regions[s->region_of[i]].is_poisoned)
+            poison(check, i);
+}
+
+/* ---- Runs ---- */
+
+static bool pass_over(void *user, const clpi_fault *fault)
+{
+    (void)user, (void)fault;
+    return true;
+}
+
+clp_status clpi_snapshot_run(clpi_check *check, clp_order order, uint64_t seed, const clpi_watch *watch)
+{
+    static const clpi_watch nobody = { .fault = pass_over };
+    const clpi_snapshot *s = &check->snapshot;
+    void *event;
+    double seconds;
+    if (s->bound->n_sequences == 0 || s->bound->n_steps == 0)
+        return CLP_OK;
+    clpi_launch launch = { .bound = s->bound, .places = s->places, .order = order, .seed = seed, .watch = watch ? watch : &nobody };
+    CLP_TRY(clpi_interp_backend.launch(s->exe, &launch, &event));
+    clp_status status = clpi_interp_backend.wait(event, &seconds);
+    clpi_interp_backend.forget(event);
+    return status;
+}
