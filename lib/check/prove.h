@@ -5,10 +5,11 @@
  * is no constant: can it leave its ref? `Proved` holds for every launch that binding accepts (every size of the grid, every
  * box of it, whatever prefetched and loaded data are); `found` names a launch, by its dims and scalars, where it happens.
  *
- * prove.c decides, on its helpers:
- *     claim.c     values of the kernel as polynomials of dims, scalars, program ids and lanes, with what is known of those
- *     linear.c    whether inequalities can hold for integers: "no" is exact, "maybe" is not
- *     witness.c   launches small enough to be tried, program by program                                                 */
+ * prove.c decides. What it wants to show it denies, and asks whether that can be; what it cannot show it looks for:
+ *     symbols.c places.c           values of the kernel as polynomials of dims, scalars, program ids and lanes
+ *     facts.c poly.c function.c    polynomials, and what is known of their variables
+ *     linear.c                     whether equations and inequalities can hold for integers: "no" is certain, "maybe" is not
+ *     witness.c walk.c             launches small enough to be tried, program by program                                 */
 #ifndef CLPI_CHECK_PROVE_H
 #define CLPI_CHECK_PROVE_H
 

@@ -1,0 +1,394 @@
+/* prove: what holds of a kernel for all shapes.
+ * In: IR and plan. Out: for each storage that is written, each block and each access a verdict.
+ *
+ * Two programs of different sequences differ in a first parallel axis: for each axis, and each order of the two, the question
+ * is whether all before it can be equal and the two touch one element in every dimension. First with whole blocks, which
+ * settles most kernels; then access by access, with the branches and masks around them. What stays open is tried out.    */
+#include <assert.h>
+
+#include "check/prove.h"
+#include "check/symbols.h"
+#include "check/witness.h"
+#include "run/backend.h"
+
+enum { MAX_PAIRS = 300 };
+
+typedef struct prover {
+    const clpi_ir   *ir;
+    const clpi_plan *plan;
+    clpi_arena      *arena;           /* of the result */
+    clpi_arena       question;        /* given back after each question */
+    clpi_symbols    *symbols;
+    clpi_proofs     *proofs;
+} prover;
+
+/* What a program may touch of an operand: by one op, or anywhere in its block (op 0). */
+typedef struct access { int operand; uint32_t op; clpi_touch_kind kind; } access;
+
+typedef struct question { clpi_facts_mark facts; clpi_arena_mark arena; } question;
+
+static question question_begin(prover *p)
+{
+    return (question){ clpi_facts_mark_get(p->symbols->facts), clpi_arena_mark_get(&p->question) };
+}
+
+static void question_end(prover *p, question q)
+{
+    clpi_facts_rewind(p->symbols->facts, q.facts);
+    clpi_arena_rewind(&p->question, q.arena);
+}
+
+/* ---- Small facts ---- */
+
+static void add_at_least(prover *p, const clpi_poly *a, const clpi_poly *b, int64_t by)       /* a >= b + by */
+{
+    const clpi_poly constant = clpi_poly_constant(by);
+    clpi_poly room = clpi_poly_sum(a, b, -1);
+    room = clpi_poly_sum(&room, &constant, -1);
+    clpi_fact_add(p->symbols->facts, &room, false);
+}
+
+static void add_within(prover *p, const clpi_poly *a, const clpi_poly *size)                  /* 0 <= a < size */
+{
+    const clpi_poly zero = clpi_poly_constant(0);
+    add_at_least(p, a, &zero, 0);
+    add_at_least(p, size, a, 1);
+}
+
+static const char *reason(const prover *p)
+{
+    switch (p->symbols->why) {
+    case CLPI_OPAQUE_PREFETCHED: return "an index map reads prefetched data";
+    case CLPI_OPAQUE_LOADED: return "an index is read from an array";
+    case CLPI_OPAQUE_CARRIED: return "an index is carried through a loop or a branch";
+    case CLPI_OPAQUE_WRAPS: return "an index may leave the range of its dtype";
+    case CLPI_OPAQUE_OTHER: return "an index is computed in a way that is not followed";
+    default: return "neither a proof nor an example was found";
+    }
+}
+
+/* ---- Races ---- */
+
+/* One element that the access touches, in each dimension of the array. false: it touches none. */
+static bool add_touched(prover *p, clpi_side *side, const access *a, clpi_poly *out_element)
+{
+    clpi_symbols *s = p->symbols;
+    const clpi_operand *x = &p->ir->operands[a->operand];
+    clpi_poly index[CLP_MAX_RANK];
+    if (a->op) {
+        clpi_path_add(s, side, a->op);
+        if (!clpi_lane_add(s, side, a->op, index))
+            return false;
+    }
+    for (int r = 0; r < x->ref_rank; r++) {
+        const clpi_poly size = x->ref_size[r] >= 0 ? clpi_poly_constant(x->ref_size[r]) : clpi_size_poly(s, a->operand, x->ref_dim[r]);
+        if (!a->op)
+            index[r] = clpi_variable(s->facts, 0, INT32_MAX);
+        add_within(p, &index[r], &size);
+    }
+    for (int d = 0; d < x->rank; d++)
+        out_element[d] = clpi_start_poly(s, side, a->operand, d);
+    for (int r = 0; r < x->ref_rank; r++)
+        out_element[x->ref_dim[r]] = clpi_poly_sum(&out_element[x->ref_dim[r]], &index[r], 1);
+    for (int d = 0; d < x->rank; d++) {
+        const clpi_poly size = clpi_size_poly(s, a->operand, d);
+        add_within(p, &out_element[d], &size);
+    }
+    return true;
+}
+
+/* Whether a in one program and b in another cannot meet, where the programs agree in the parallel axes before plan->parallel[k]
+ * and differ there: the first one is ahead (sign 1) or behind.                                                          */
+static bool are_apart_from(prover *p, const access *a, const access *b, int k, int64_t sign)
+{
+    clpi_symbols *s = p->symbols;
+    const question q = question_begin(p);
+    const clpi_poly **shared = CLPI_NEW_N(&p->question, const clpi_poly *, (size_t)p->ir->n_axes);
+    clpi_poly element[2][CLP_MAX_RANK];
+    clpi_side side[2];
+    bool are_apart = false;
+    if (shared && clpi_side_begin(s, &side[0], shared)) {
+        for (int i = 0; i < k; i++)
+            shared[p->plan->parallel[i]] = &side[0].program[p->plan->parallel[i]];
+        if (clpi_side_begin(s, &side[1], shared)) {
+            const int axis = p->plan->parallel[k];
+            add_at_least(p, &side[sign < 0].program[axis], &side[sign > 0].program[axis], 1);
+            are_apart = !add_touched(p, &side[0], a, element[0]) || !add_touched(p, &side[1], b, element[1]);
+            for (int d = 0; !are_apart && d < p->ir->operands[a->operand].rank; d++) {
+                const clpi_poly distance = clpi_poly_sum(&element[0][d], &element[1][d], -1);
+                clpi_fact_add(s->facts, &distance, true);
+            }
+            are_apart = are_apart || clpi_facts_are_impossible(s->facts);
+        }
+    }
+    question_end(p, q);
+    return are_apart;
+}
+
+static bool are_apart(prover *p, const access *a, const access *b)
+{
+    const bool are_same = a->operand == b->operand && a->op == b->op;
+    for (int k = 0; k < p->plan->n_parallel; k++)
+        if (!are_apart_from(p, a, b, k, 1) || (!are_same && !are_apart_from(p, a, b, k, -1)))
+            return false;
+    return true;
+}
+
+static clpi_touch_kind kind_of(const clpi_op *op)
+{
+    const unsigned flags = clpi_ops[op->kind].flags;
+    return !(flags & CLP_WRITE) ? CLPI_TOUCH_READ : flags & CLP_READ ? CLPI_TOUCH_ATOMIC : CLPI_TOUCH_WRITE;
+}
+
+/* Two reads and two atomics may meet. */
+static bool conflict(clpi_touch_kind a, clpi_touch_kind b)
+{
+    return a == CLPI_TOUCH_WRITE || b == CLPI_TOUCH_WRITE || a != b;
+}
+
+/* All pairs of a list that conflict; *out_of_two: a pair was of two operands. */
+static bool are_all_apart(prover *p, const access *list, int n, bool *out_of_two)
+{
+    *out_of_two = false;
+    for (int i = 0; i < n; i++)
+        for (int k = i; k < n; k++) {
+            if (!conflict(list[i].kind, list[k].kind))
+                continue;
+            *out_of_two = *out_of_two || list[i].operand != list[k].operand;
+            if (!are_apart(p, &list[i], &list[k]))
+                return false;
+        }
+    return true;
+}
+
+/* Accesses of the body to a storage; of_blocks: one for each operand and kind. -1: out of memory. */
+static int list_accesses(const prover *p, int storage, bool of_blocks, access **out)
+{
+    const clpi_ir *ir = p->ir;
+    int n = 0;
+    *out = CLPI_NEW_N(p->arena, access, ir->ops.n);
+    for (uint32_t id = ir->n_header; *out && id < ir->ops.n; id++) {
+        const clpi_op *op = &ir->ops.items[id];
+        if (op->operand < 0 || p->plan->storage[op->operand] != storage)
+            continue;
+        const access a = { op->operand, of_blocks ? 0 : id, kind_of(op) };
+        bool is_known = false;
+        for (int i = 0; of_blocks && i < n; i++)
+            is_known = is_known || ((*out)[i].operand == a.operand && (*out)[i].kind == a.kind);
+        if (!is_known)
+            (*out)[n++] = a;
+    }
+    return *out ? n : -1;
+}
+
+static clp_status prove_storage(prover *p, clpi_race_proof *out)
+{
+    access *list;
+    for (int of_ops = 0; of_ops < 2; of_ops++) {
+        const clpi_arena_mark mark = clpi_arena_mark_get(p->arena);
+        const int n = list_accesses(p, out->storage, !of_ops, &list);
+        if (n < 0)
+            return CLP_ERR_OOM;
+        p->symbols->why = CLPI_OPAQUE_NOT;
+        const bool are_too_many = (int64_t)n * (n + 1) / 2 > MAX_PAIRS;
+        bool is_proved = !are_too_many && are_all_apart(p, list, n, &out->needs_one_array);
+        clpi_arena_rewind(p->arena, mark);
+        out->proof = (clpi_proof){ .verdict = is_proved ? CLPI_PROVED : CLPI_UNDECIDED };
+        if (is_proved)
+            return CLP_OK;
+        out->needs_one_array = false;
+        out->proof.why = are_too_many ? "too many accesses" : reason(p);
+    }
+    return CLP_OK;
+}
+
+/* ---- Blocks ---- */
+
+static bool is_block_inside(prover *p, int operand)
+{
+    clpi_symbols *s = p->symbols;
+    const clpi_operand *x = &p->ir->operands[operand];
+    const question q = question_begin(p);
+    clpi_side side;
+    bool is_inside = clpi_side_begin(s, &side, NULL);
+    const clpi_poly one = clpi_poly_constant(1);
+    for (int d = 0; is_inside && d < x->rank; d++) { /* of an array without elements no block can lie outside */
+        const clpi_poly size = clpi_size_poly(s, operand, d);
+        add_at_least(p, &size, &one, 0);
+    }
+    for (int d = 0; is_inside && d < x->rank; d++) {
+        const clpi_poly start = clpi_start_poly(s, &side, operand, d), size = clpi_size_poly(s, operand, d);
+        const clpi_poly room = clpi_poly_sum(&size, &start, -1);
+        is_inside = clpi_poly_is_at_least(s->facts, &start, 1 - x->block[d].n) && clpi_poly_is_at_least(s->facts, &room, 1);
+    }
+    question_end(p, q);
+    return is_inside;
+}
+
+/* ---- Indices ---- */
+
+/* Constants that building has compared with the size. */
+static bool is_range_plain(const prover *p, const clpi_op *op)
+{
+    const clpi_operand *x = &p->ir->operands[op->operand];
+    for (uint32_t i = 0; i < op->n_subs; i++) {
+        const clpi_sub *sub = &clpi_subs(p->ir, op)[i];
+        const int64_t n = sub->kind == CLPI_SUB_RANGE ? sub->size : 1;
+        int64_t first, last;
+        if (sub->kind == CLPI_SUB_TILE || !clpi_const_int(p->ir, clpi_args(p->ir, op)[i], &first))
+            return false;
+        last = n > 0 ? first + (n - 1) * sub->stride * (sub->kind == CLPI_SUB_RANGE) : first;
+        if (n > 0 && (first < 0 || last < 0 || first >= x->ref_size[i] || last >= x->ref_size[i]))
+            return false;
+    }
+    return true;
+}
+
+static bool is_range_inside(prover *p, uint32_t id)
+{
+    clpi_symbols *s = p->symbols;
+    const clpi_op *op = &p->ir->ops.items[id];
+    const clpi_operand *x = &p->ir->operands[op->operand];
+    const question q = question_begin(p);
+    clpi_poly index[CLP_MAX_RANK];
+    clpi_side side;
+    bool is_inside = clpi_side_begin(s, &side, NULL);
+    if (is_inside) {
+        clpi_path_add(s, &side, id);
+        const uint32_t n = clpi_lane_add(s, &side, id, index) ? op->n_subs : 0;
+        for (uint32_t i = 0; is_inside && i < n; i++) {
+            const clpi_poly size = x->ref_size[i] >= 0 ? clpi_poly_constant(x->ref_size[i]) : clpi_size_poly(s, op->operand, x->ref_dim[i]);
+            const clpi_poly room = clpi_poly_sum(&size, &index[i], -1);
+            is_inside = clpi_poly_is_at_least(s->facts, &index[i], 0) && clpi_poly_is_at_least(s->facts, &room, 1);
+        }
+    }
+    question_end(p, q);
+    return is_inside;
+}
+
+/* ---- All of it ---- */
+
+static bool has_races(const prover *p, int operand)
+{
+    const clp_role role = p->ir->operands[operand].role;
+    return p->plan->storage[operand] == operand && p->plan->is_written[operand] && role != CLP_SCRATCH && role != CLP_SCALAR;
+}
+
+static bool has_range(const prover *p, uint32_t id)
+{
+    const clpi_op *op = &p->ir->ops.items[id];
+    return op->operand >= 0 && p->ir->operands[op->operand].role != CLP_SCALAR && !is_range_plain(p, op);
+}
+
+/* The tables, with one row for all there is to decide. */
+static clp_status proofs_new(prover *p)
+{
+    const clpi_ir *ir = p->ir;
+    clpi_proofs *out = p->proofs = CLPI_NEW(p->arena, clpi_proofs);
+    if (!out)
+        return CLP_ERR_OOM;
+    for (int i = 0; i < ir->n_operands; i++) {
+        out->n_races += has_races(p, i);
+        out->n_blocks += ir->operands[i].has_block;
+    }
+    for (uint32_t id = ir->n_header; id < ir->ops.n; id++)
+        out->n_ranges += has_range(p, id);
+    out->races = CLPI_NEW_N(p->arena, clpi_race_proof, (size_t)out->n_races);
+    out->blocks = CLPI_NEW_N(p->arena, clpi_block_proof, (size_t)out->n_blocks);
+    out->ranges = CLPI_NEW_N(p->arena, clpi_range_proof, (size_t)out->n_ranges);
+    if (!out->races || !out->blocks || !out->ranges)
+        return CLP_ERR_OOM;
+    for (int i = 0, race = 0, block = 0; i < ir->n_operands; i++) {
+        if (has_races(p, i))
+            out->races[race++].storage = i;
+        if (ir->operands[i].has_block)
+            out->blocks[block++].operand = i;
+    }
+    int range = 0;
+    for (uint32_t id = ir->n_header; id < ir->ops.n; id++)
+        if (has_range(p, id))
+            out->ranges[range++].op = id;
+    return CLP_OK;
+}
+
+static clp_status prove_all(prover *p)
+{
+    clpi_proofs *out = p->proofs;
+    for (int i = 0; i < out->n_races; i++)
+        CLP_TRY(prove_storage(p, &out->races[i]));
+    for (int i = 0; i < out->n_blocks; i++) {
+        p->symbols->why = CLPI_OPAQUE_NOT;
+        bool is_proved = is_block_inside(p, out->blocks[i].operand);
+        out->blocks[i].proof = is_proved ? (clpi_proof){ .verdict = CLPI_PROVED } : (clpi_proof){ CLPI_UNDECIDED, reason(p), NULL };
+    }
+    for (int i = 0; i < out->n_ranges; i++) {
+        p->symbols->why = CLPI_OPAQUE_NOT;
+        bool is_proved = is_range_inside(p, out->ranges[i].op);
+        out->ranges[i].proof = is_proved ? (clpi_proof){ .verdict = CLPI_PROVED } : (clpi_proof){ CLPI_UNDECIDED, reason(p), NULL };
+    }
+    return p->question.failed ? CLP_ERR_OOM : CLP_OK;
+}
+
+static void settle(clpi_proof *proof, const clpi_wanted *wanted)
+{
+    if (wanted->found)
+        *proof = (clpi_proof){ CLPI_FOUND, NULL, wanted->found };
+}
+
+/* Looks for examples of what was not proved. */
+static clp_status look(prover *p)
+{
+    const clpi_ir *ir = p->ir;
+    clpi_proofs *out = p->proofs;
+    clpi_search search = { ir, p->plan, p->arena, CLPI_NEW_N(p->arena, clpi_wanted, (size_t)ir->n_operands),
+                           CLPI_NEW_N(p->arena, clpi_wanted, (size_t)ir->n_operands), CLPI_NEW_N(p->arena, clpi_wanted, ir->ops.n) };
+    if (!search.races || !search.blocks || !search.ranges)
+        return CLP_ERR_OOM;
+    for (int i = 0; i < out->n_races; i++)
+        search.races[out->races[i].storage].is_wanted = out->races[i].proof.verdict == CLPI_UNDECIDED;
+    for (int i = 0; i < out->n_blocks; i++)
+        search.blocks[out->blocks[i].operand].is_wanted = out->blocks[i].proof.verdict == CLPI_UNDECIDED;
+    for (int i = 0; i < out->n_ranges; i++)
+        search.ranges[out->ranges[i].op].is_wanted = out->ranges[i].proof.verdict == CLPI_UNDECIDED;
+    if (!clpi_search_run(&search))
+        return CLP_ERR_OOM;
+    for (int i = 0; i < out->n_races; i++)
+        settle(&out->races[i].proof, &search.races[out->races[i].storage]);
+    for (int i = 0; i < out->n_blocks; i++)
+        settle(&out->blocks[i].proof, &search.blocks[out->blocks[i].operand]);
+    for (int i = 0; i < out->n_ranges; i++)
+        settle(&out->ranges[i].proof, &search.ranges[out->ranges[i].op]);
+    return CLP_OK;
+}
+
+static bool are_all_proved(const clpi_proofs *proofs)
+{
+    bool are = true;
+    for (int i = 0; i < proofs->n_races; i++)
+        are = are && proofs->races[i].proof.verdict == CLPI_PROVED;
+    for (int i = 0; i < proofs->n_blocks; i++)
+        are = are && proofs->blocks[i].proof.verdict == CLPI_PROVED;
+    for (int i = 0; i < proofs->n_ranges; i++)
+        are = are && proofs->ranges[i].proof.verdict == CLPI_PROVED;
+    return are;
+}
+
+clp_status clpi_prove(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, clpi_proofs **out_proofs)
+{
+    prover p = { .ir = ir, .plan = plan, .arena = arena };
+    *out_proofs = NULL;
+    clpi_arena_init(&p.question, env);
+    clp_status status = proofs_new(&p);
+    if (!status && !(p.symbols = clpi_symbols_new(arena, &p.question, ir, plan)))
+        status = CLP_ERR_OOM;
+    if (!status)
+        status = prove_all(&p);
+    if (!status && !are_all_proved(p.proofs))
+        status = look(&p);
+    clpi_arena_done(&p.question);
+    if (status)
+        return status;
+    p.proofs->all_proved = are_all_proved(p.proofs);
+    *out_proofs = p.proofs;
+    return CLP_OK;
+}
