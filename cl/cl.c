@@ -1,25 +1,90 @@
 /* cl: the backend of OpenCL devices.
- * In: IR and plan. Out: a built kernel: nest, schedule and text (text.c), then the device's compiler (program.c).
+ * In: IR and plans. Out: built kernels: nest, schedule and text (text.c), then the device's compiler (program.c).
+ * Decides which kernels share a program: compilers spend much on what every program needs before its first kernel.
  * The table of the backend stands last.                                                                                */
 #include "cl/cl.h"
 
-static clp_status compile(void *device, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, bool is_checked, void **out_exe)
+/* What is built together: units that one text may hold, and where their exes go. */
+typedef struct batch {
+    const clpi_unit **units;
+    void            **exes;
+    int               n;
+} batch;
+
+static void discard_all(const batch *b)
+{
+    for (int i = 0; i < b->n; i++) {
+        if (b->exes[i])
+            clpi_cl_discard(b->exes[i]);
+        b->exes[i] = NULL;
+    }
+}
+
+static clp_status make_exes(clpi_cl_device *dev, const batch *b, clp_schedule schedule, bool is_checked, clpi_cl_shared *shared)
+{
+    const clpi_host *host = &dev->host;
+    clpi_unit *units = CLPI_NEW_N(&shared->arena, clpi_unit, (size_t)b->n);
+    clpi_code **codes = CLPI_NEW_N(&shared->arena, clpi_code *, (size_t)b->n);
+    if (!units || !codes)
+        return CLP_ERR_OOM;
+    for (int i = 0; i < b->n; i++)
+        units[i] = *b->units[i];
+    CLP_TRY(clpi_cl_generate(host->env, &shared->arena, units, b->n, &dev->limits, schedule, is_checked, codes));
+    for (int i = 0; host->dump && i < b->n; i++)
+        host->dump("cl", units[i].ir->name, codes[i]->text, host->dump_user);
+    CLP_TRY(clpi_cl_build(dev, units[0].ir->name, codes[0]->text, codes[0]->options, &shared->program));
+    for (int i = 0; i < b->n; i++) {
+        clpi_cl_exe *exe;
+        CLP_TRY(clpi_cl_exe_new(&units[i], shared, codes[i], &exe));
+        b->exes[i] = exe;
+    }
+    return CLP_OK;
+}
+
+/* All of a batch, or none. */
+static clp_status compile_batch(clpi_cl_device *dev, const batch *b, clp_schedule schedule, bool is_checked)
+{
+    clpi_cl_shared *shared;
+    CLP_TRY(clpi_cl_shared_new(dev, &shared));
+    clp_status status = make_exes(dev, b, schedule, is_checked, shared);
+    clpi_cl_shared_drop(shared);
+    if (status)
+        discard_all(b);
+    if (status != CLP_ERR_DEVICE || b->n == 1)
+        return status;
+    /* What the device's compiler does not take, it may take in parts; if not, the error has the kernel's name. */
+    status = CLP_OK;
+    for (int i = 0; !status && i < b->n; i++)
+        status = compile_batch(dev, &(batch){ &b->units[i], &b->exes[i], 1 }, schedule, is_checked);
+    if (status)
+        discard_all(b);
+    return status;
+}
+
+/* Units that keep to the same rules of arithmetic share a text. */
+static clp_status compile(void *device, const clpi_unit *units, int n_units, clp_schedule schedule, bool is_checked, void **out_exes)
 {
     clpi_cl_device *dev = device;
-    const clpi_host *host = &dev->host;
-    *out_exe = NULL;
     clpi_arena arena;
-    clpi_arena_init(&arena, host->env);
-    clpi_code *code = NULL;
-    clpi_cl_exe *exe = NULL;
-    clp_status status = clpi_cl_generate(host->env, &arena, ir, plan, &dev->limits, schedule, is_checked, &code);
-    if (!status && host->dump)
-        host->dump("cl", ir->name, code->text, host->dump_user);
-    if (!status)
-        status = clpi_cl_exe_new(dev, ir, plan, &arena, code, &exe);
+    clp_status status = CLP_OK;
+    clpi_arena_init(&arena, dev->host.env);
+    for (int i = 0; i < n_units; i++)
+        out_exes[i] = NULL;
+    for (int fast = 0; fast < 2 && !status; fast++) {
+        batch b = { CLPI_NEW_N(&arena, const clpi_unit *, (size_t)n_units), CLPI_NEW_N(&arena, void *, (size_t)n_units), 0 };
+        if (!b.units || !b.exes)
+            status = CLP_ERR_OOM;
+        for (int i = 0; !status && i < n_units; i++)
+            if (units[i].ir->math_fast == (fast == 1))
+                b.units[b.n++] = &units[i];
+        if (!status && b.n > 0)
+            status = compile_batch(dev, &b, schedule, is_checked);
+        for (int i = 0; !status && i < b.n; i++)
+            out_exes[b.units[i] - units] = b.exes[i];
+    }
+    clpi_arena_done(&arena);
     if (status)
-        clpi_arena_done(&arena);
-    *out_exe = exe;
+        discard_all(&(batch){ NULL, out_exes, n_units });
     return status;
 }
 

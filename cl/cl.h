@@ -16,6 +16,7 @@
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "base/store.h"
 #include "cl/code.h"
@@ -43,14 +44,22 @@ typedef struct clpi_cl_mem {
 /* A launch in flight, which is also its event. Idle ones wait in their exe for the next launch and keep what they own. */
 typedef struct clpi_cl_flight clpi_cl_flight;
 
+/* A built text with the codes of its kernels; their exes share it. */
+typedef struct clpi_cl_shared {
+    clpi_cl_device *dev;
+    clpi_arena      arena;         /* of the codes */
+    cl_program      program;
+    atomic_int      n_users;       /* the last one frees it */
+} clpi_cl_shared;
+
 typedef struct clpi_cl_exe {
     clpi_cl_device  *dev;
     const clpi_ir   *ir;
     const clpi_plan *plan;
-    clpi_arena       arena;        /* of the code */
+    clpi_cl_shared  *shared;
     clpi_code       *code;
-    cl_program       program;
-    pthread_mutex_t  lock;         /* of idle */
+    pthread_mutex_t  lock;         /* of what follows */
+    clpi_arena       arena;        /* of the flights */
     clpi_cl_flight  *idle;
 } clpi_cl_exe;
 
@@ -82,13 +91,15 @@ clp_status  clpi_cl_read(void *mem, size_t at, void *dst, size_t n_bytes);
 clp_status  clpi_cl_show_host(clpi_cl_mem *mem);     /* what the device wrote into wrapped memory, made visible to the host */
 
 /* ---- program.c ---- */
+/* With an arena for the codes and no program yet; its first user is the caller. */
+clp_status  clpi_cl_shared_new(clpi_cl_device *dev, clpi_cl_shared **out_shared);
+void        clpi_cl_shared_drop(clpi_cl_shared *shared);     /* by each user once; NULL is none */
 /* what: the kernel's name, for messages. */
 clp_status  clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program);
 
 /* ---- launch.c ---- */
-/* ir, plan: alive as long as the exe. code: in arena, which the exe takes over when it succeeds. */
-clp_status  clpi_cl_exe_new(clpi_cl_device *dev, const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_code *code,
-                            clpi_cl_exe **out_exe);
+/* What unit points to stays alive as long as the exe, which becomes a user of shared. code: one of shared's, built. */
+clp_status  clpi_cl_exe_new(const clpi_unit *unit, clpi_cl_shared *shared, clpi_code *code, clpi_cl_exe **out_exe);
 void        clpi_cl_discard(void *exe);
 clp_status  clpi_cl_launch(void *exe, const clpi_launch *launch, void **out_event);
 clp_status  clpi_cl_wait(void *event, double *out_seconds);

@@ -37,7 +37,7 @@ typedef struct clpi_code_kernel {
 } clpi_code_kernel;
 
 typedef struct clpi_code {
-    const char       *text;
+    const char       *text;             /* of the program that the kernel is in, other codes' kernels beside it */
     const char       *options;          /* build options the text counts on; the device adds its own */
     clpi_code_kernel *kernels;          /* run one after another */
     int               n_kernels;
@@ -63,8 +63,9 @@ typedef struct clpi_code {
  * is the first in the order of its programs. what: the op, an access or an assert; -1 - operand: a block outside its array. */
 enum { CLPI_FAULT_COUNT, CLPI_FAULT_WHAT, CLPI_FAULT_PROGRAM };
 
-/* The code of a kernel, in arena: nest, schedule, emit. No device needed. text.c */
-clp_status clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
-                            clp_schedule schedule, bool is_checked, clpi_code **out_code);
+/* The codes of kernels of one text, in arena: nest, schedule, emit. No device needed. The kernels have names of their own and
+ * the same math_fast. text.c */
+clp_status clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_unit *units, int n_units, const clpi_limits *limits,
+                            clp_schedule schedule, bool is_checked, clpi_code **out_codes);
 
 #endif

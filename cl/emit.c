@@ -1,7 +1,7 @@
 /* emit: a schedule's stages, one after another, as text.
  *
- * In: a schedule. Out: a code (text, launches, arguments). How each kind of step is printed in each realisation is the table
- * `realisations`; control flow is the same in both.                                                                      */
+ * In: schedules. Out: codes (text, launches, arguments), all of one text with one prelude. How each kind of step is printed
+ * in each realisation is the table `realisations`; control flow is the same in both.                                     */
 #include "cl/emit.h"
 
 #include <string.h>
@@ -268,7 +268,7 @@ static void put_numbers(clpi_emit *e, clpi_str *s)
         clpi_number *x = &e->numbers.items[i];
         clpi_str_add(s, "    long %s;\n", clpi_number_text(e, x->kind, x->a, x->b) + 2);
     }
-    clpi_str_puts(s, "} numbers;\n\n");
+    clpi_str_add(s, "} %s;\n\n", e->numbers_type);
 }
 
 /* Parameters may take 1024 bytes on every device. */
@@ -305,9 +305,11 @@ static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
         clpi_str_add(s, "%sconst %s %s_arg", comma, clpi_tile_type(x->dtype, 1), x->name);
         comma = ", ";
     }
-    clpi_str_add(s, "%s%s)\n{\n", comma, code->numbers_by_value ? "const numbers n" : "__global const numbers *all_numbers");
-    if (!code->numbers_by_value)
-        clpi_str_puts(s, "    const numbers n = *all_numbers;\n");
+    if (code->numbers_by_value)
+        clpi_str_add(s, "%sconst %s n)\n{\n", comma, e->numbers_type);
+    else
+        clpi_str_add(s, "%s__global const %s *all_numbers)\n{\n    const %s n = *all_numbers;\n", comma, e->numbers_type,
+                     e->numbers_type);
 }
 
 static bool list_arguments(clpi_emit *e, clpi_code *code)
@@ -338,44 +340,73 @@ static int fault_words(const clpi_program *p)
     return p->is_checked ? CLPI_FAULT_PROGRAM + p->ir->n_axes + n_index : 0;
 }
 
-clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code **out_code)
+/* One kernel behind the others: what its body asks for goes to the prelude and the types that all share. */
+static void emit_one(clpi_emit *e, const clpi_cl_schedule *s, bool is_alone, clpi_code *code, clpi_str *out)
 {
-    *out_code = NULL;
-    clpi_str body, text;
-    clpi_code *code = CLPI_NEW(arena, clpi_code);
-    clpi_emit e = { .s = s, .p = s->program, .ir = s->program->ir, .arena = arena, .out = &body, .indent = 1 };
-    clpi_str_init(&body, arena->env);
-    clpi_str_init(&text, arena->env);
-    if (!code || !list_arguments(&e, code)) {
-        clpi_str_done(&body);
-        clpi_str_done(&text);
-        return CLP_ERR_OOM;
+    clpi_str body;
+    clpi_str_init(&body, e->arena->env);
+    e->s = s;
+    e->p = s->program;
+    e->ir = s->program->ir;
+    e->out = &body;
+    e->indent = 1;
+    e->numbers.items = NULL;
+    e->numbers.n = e->numbers.cap = 0;
+    e->numbers_type = is_alone ? "numbers" : clpi_text(e, "%s_numbers", e->ir->name);
+    if (list_arguments(e, code)) {
+        e->fault_words = code->fault_words = fault_words(s->program);
+        clpi_emit_kernel(e);
+        code->workspace_bytes = s->workspace_bytes;
+        code->has_log = s->has_print;
+        code->numbers_by_value = fit_by_value(e, code);
+        put_numbers(e, out);
+        put_signature(e, code, out);
+        clpi_str_put(out, body.text, body.n);
+        clpi_str_puts(out, "}\n");
+        code->numbers = e->numbers.items;
+        code->n_numbers = (int)e->numbers.n;
     }
-    clpi_prelude_init(&e.prelude, arena, &s->limits, s->program->ir->math_fast);
-    e.fault_words = code->fault_words = fault_words(s->program);
-    clpi_emit_kernel(&e);
-    code->workspace_bytes = s->workspace_bytes;
-    code->has_log = s->has_print;
-    code->numbers_by_value = fit_by_value(&e, code);
-    code->options = clpi_is_simt(&e) && s->limits.loses_barriers ? "-cl-opt-disable"
-                    : s->program->ir->math_fast                  ? "-cl-mad-enable"
-                                                                 : "";
-    clpi_str_add(&text, "/* %s: made by clpallas, %s schedule */\n", e.ir->name, clpi_is_simt(&e) ? "simt" : "vector");
+    out->failed = out->failed || body.failed;
+    clpi_str_done(&body);
+}
+
+static const char *options_of(const clpi_cl_schedule *s)
+{
+    if (s->realisation == CLP_SCHEDULE_SIMT && s->limits.loses_barriers)
+        return "-cl-opt-disable";
+    return s->program->ir->math_fast ? "-cl-mad-enable" : "";
+}
+
+clp_status clpi_cl_emit(clpi_cl_schedule *const *schedules, int n, clpi_arena *arena, clpi_code **out_codes)
+{
+    const clpi_cl_schedule *first = schedules[0];
+    clpi_code *codes = CLPI_NEW_N(arena, clpi_code, (size_t)n);
+    clpi_emit e = { .arena = arena };
+    clpi_str kernels, text;
+    if (!codes)
+        return CLP_ERR_OOM;
+    clpi_str_init(&kernels, arena->env);
+    clpi_str_init(&text, arena->env);
+    clpi_prelude_init(&e.prelude, arena, &first->limits, first->program->ir->math_fast);
+    clpi_str_puts(&text, "/* ");
+    for (int i = 0; i < n; i++) {
+        clpi_str_add(&text, "%s%s", i ? ", " : "", schedules[i]->program->ir->name);
+        clpi_str_puts(&kernels, i ? "\n" : "");
+        emit_one(&e, schedules[i], n == 1, &codes[i], &kernels);
+    }
+    clpi_str_add(&text, ": made by clpallas, %s schedule */\n", clpi_is_simt(&e) ? "simt" : "vector");
     clpi_prelude_text(&e.prelude, &text);
     put_unaligned(&e, &text);
-    put_numbers(&e, &text);
-    put_signature(&e, code, &text);
-    clpi_str_put(&text, body.text, body.n);
-    clpi_str_puts(&text, "}\n");
-    code->text = clpi_arena_strndup(arena, text.text, text.n);
-    code->numbers = e.numbers.items;
-    code->n_numbers = (int)e.numbers.n;
-    bool failed = body.failed || text.failed || arena->failed;
+    clpi_str_put(&text, kernels.text, kernels.n);
+    const char *all = clpi_arena_strndup(arena, text.text, text.n);
+    for (int i = 0; i < n; i++) {
+        codes[i].text = all;
+        codes[i].options = options_of(first);
+        out_codes[i] = &codes[i];
+    }
+    bool failed = kernels.failed || text.failed || arena->failed;
     clpi_prelude_done(&e.prelude);
-    clpi_str_done(&body);
+    clpi_str_done(&kernels);
     clpi_str_done(&text);
-    if (failed)
-        return CLP_ERR_OOM;
-    *out_code = code;
-    return CLP_OK;
+    return failed ? CLP_ERR_OOM : CLP_OK;
 }

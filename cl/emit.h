@@ -34,6 +34,7 @@ typedef struct clpi_emit {
     struct { clpi_number *items; uint32_t n, cap; } numbers;
     struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
     int                     fault_words;      /* of the code */
+    const char             *numbers_type;     /* its name in the text */
     bool                    is_fast;          /* printing for full blocks side by side */
     const clpi_nest        *nest;
     const clpi_mapping     *map;
@@ -105,6 +106,7 @@ void clpi_emit_check(clpi_emit *e, const clpi_stage *stage);                 /* 
 /* Takes a fault down: what it is, as in the record, and n_index expressions. */
 void clpi_emit_fault(clpi_emit *e, long long what, const char *const *index, int n_index);
 
-clp_status clpi_cl_emit(const clpi_cl_schedule *s, clpi_arena *arena, clpi_code **out_code);
+/* Kernels of one text; see clpi_cl_generate. */
+clp_status clpi_cl_emit(clpi_cl_schedule *const *schedules, int n, clpi_arena *arena, clpi_code **out_codes);
 
 #endif

@@ -43,7 +43,7 @@ static clp_status flight_fill(clpi_cl_flight *f, clpi_cl_exe *exe)
     const clpi_code *code = exe->code;
     cl_int result = CL_SUCCESS;
     for (int i = 0; i < code->n_kernels; i++) {
-        f->kernels[i] = clCreateKernel(exe->program, code->kernels[i].name, &result);
+        f->kernels[i] = clCreateKernel(exe->shared->program, code->kernels[i].name, &result);
         CLPI_CL_TRY(env, "clCreateKernel", result);
     }
     if (code->n_numbers > 0 && !code->numbers_by_value) {
@@ -125,18 +125,16 @@ static clp_status flight_take(clpi_cl_exe *exe, clpi_cl_flight **out_flight)
 
 /* ---- Built kernels ---- */
 
-clp_status clpi_cl_exe_new(clpi_cl_device *dev, const clpi_ir *ir, const clpi_plan *plan, clpi_arena *arena, clpi_code *code,
-                           clpi_cl_exe **out_exe)
+clp_status clpi_cl_exe_new(const clpi_unit *unit, clpi_cl_shared *shared, clpi_code *code, clpi_cl_exe **out_exe)
 {
     *out_exe = NULL;
-    cl_program program;
-    CLP_TRY(clpi_cl_build(dev, ir->name, code->text, code->options, &program));
-    clpi_cl_exe *exe = clpi_alloc(dev->host.env, 1, sizeof *exe);
-    if (!exe) {
-        clReleaseProgram(program);
+    clpi_env *env = shared->dev->host.env;
+    clpi_cl_exe *exe = clpi_alloc(env, 1, sizeof *exe);
+    if (!exe)
         return CLP_ERR_OOM;
-    }
-    *exe = (clpi_cl_exe){ .dev = dev, .ir = ir, .plan = plan, .arena = *arena, .code = code, .program = program };
+    *exe = (clpi_cl_exe){ .dev = shared->dev, .ir = unit->ir, .plan = unit->plan, .shared = shared, .code = code };
+    atomic_fetch_add(&shared->n_users, 1);
+    clpi_arena_init(&exe->arena, env);
     exe->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     *out_exe = exe;
     return CLP_OK;
@@ -148,7 +146,7 @@ void clpi_cl_discard(void *executable)
     clpi_env *env = env_of(exe);
     for (clpi_cl_flight *f = exe->idle; f; f = f->next)
         flight_empty(f);
-    clReleaseProgram(exe->program);
+    clpi_cl_shared_drop(exe->shared);
     pthread_mutex_destroy(&exe->lock);
     clpi_arena_done(&exe->arena);
     clpi_free(env, exe, 1, sizeof *exe);

@@ -140,3 +140,27 @@ clp_status clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text
     clpi_str_done(&all);
     return status;
 }
+
+/* ---- Programs that exes share ---- */
+
+clp_status clpi_cl_shared_new(clpi_cl_device *dev, clpi_cl_shared **out_shared)
+{
+    *out_shared = clpi_alloc(dev->host.env, 1, sizeof **out_shared);
+    if (!*out_shared)
+        return CLP_ERR_OOM;
+    (*out_shared)->dev = dev;
+    atomic_init(&(*out_shared)->n_users, 1);
+    clpi_arena_init(&(*out_shared)->arena, dev->host.env);
+    return CLP_OK;
+}
+
+void clpi_cl_shared_drop(clpi_cl_shared *shared)
+{
+    if (!shared || atomic_fetch_sub(&shared->n_users, 1) > 1)
+        return;
+    clpi_env *env = shared->dev->host.env;
+    if (shared->program)
+        clReleaseProgram(shared->program);
+    clpi_arena_done(&shared->arena);
+    clpi_free(env, shared, 1, sizeof *shared);
+}

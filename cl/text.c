@@ -15,6 +15,10 @@ static clp_status check_dtypes(clpi_env *env, const clpi_ir *ir, const clpi_limi
     for (uint32_t v = ir->n_header; v < ir->ops.n && !limits->has_fp64; v++)
         if (ir->types.items[ir->ops.items[v].type].dtype == CLP_F64)
             return clpi_fail(env, CLP_ERR_UNSUPPORTED, "%s: computes in f64, which this device does not have", ir->name);
+    for (int i = 0; i < ir->n_operands && !limits->has_fp64; i++)
+        if (ir->operands[i].dtype == CLP_F64)
+            return clpi_fail(env, CLP_ERR_UNSUPPORTED, "%s: %s is of f64, which this device does not have", ir->name,
+                             ir->operands[i].name);
     for (uint32_t v = ir->n_header; v < ir->ops.n; v++) {
         const clpi_op *op = &ir->ops.items[v];
         bool is_atomic = clpi_is_atomic(op->kind);
@@ -35,14 +39,17 @@ static clp_status schedule(clpi_env *env, const clpi_ir *ir, const clpi_plan *pl
     return clpi_cl_schedule_new(*out_program, limits, realisation, arena, out_schedule);
 }
 
-clp_status clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
-                            clp_schedule realisation, bool is_checked, clpi_code **out_code)
+clp_status clpi_cl_generate(clpi_env *env, clpi_arena *arena, const clpi_unit *units, int n_units, const clpi_limits *limits,
+                            clp_schedule realisation, bool is_checked, clpi_code **out_codes)
 {
     clpi_program *program;
-    clpi_cl_schedule *s;
-    *out_code = NULL;
-    CLP_TRY(schedule(env, ir, plan, limits, realisation, is_checked, arena, &program, &s));
-    return clpi_cl_emit(s, arena, out_code);
+    clpi_cl_schedule **schedules = CLPI_NEW_N(arena, clpi_cl_schedule *, (size_t)n_units);
+    if (!schedules)
+        return CLP_ERR_OOM;
+    for (int i = 0; i < n_units; i++)
+        CLP_TRY(schedule(env, units[i].ir, units[i].plan, limits, realisation, is_checked, arena, &program,
+                         &schedules[i]));
+    return clpi_cl_emit(schedules, n_units, arena, out_codes);
 }
 
 clp_status clpi_cl_text(clpi_env *env, clp_stage stage, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
@@ -57,7 +64,7 @@ clp_status clpi_cl_text(clpi_env *env, clp_stage stage, const clpi_ir *ir, const
     if (status == CLP_OK && stage == CLP_STAGE_NEST)
         clpi_nest_print(program, out);
     if (status == CLP_OK && stage == CLP_STAGE_CL) {
-        status = clpi_cl_emit(s, &arena, &code);
+        status = clpi_cl_emit(&s, 1, &arena, &code);
         if (status == CLP_OK)
             clpi_str_puts(out, code->text);
     }

@@ -202,6 +202,10 @@ CLP_API CLP_MUST_CHECK clp_status clp_kernel_from_text(clp_context *ctx, const c
                                                        const char *params, clp_kernel **out_kernel);
 CLP_API CLP_MUST_CHECK clp_status clp_kernel_from_file(clp_context *ctx, const char *path, const char *name,
                                                        const char *params, clp_kernel **out_kernel);
+/* Every kernel of a text, in its order, at most max_kernels; the device compiles them as one program, which takes less time
+ * than one after another. params are given to each of them. All are made, or none; each is freed by itself.            */
+CLP_API CLP_MUST_CHECK clp_status clp_kernels_from_text(clp_context *ctx, const char *text, const char *params,
+                                                        clp_kernel **out_kernels, int max_kernels, int *out_n_kernels);
 /* A kernel that comes with the library: "matmul", "softmax", ... (docs/kernels.md lists them). */
 CLP_API CLP_MUST_CHECK clp_status clp_kernel_standard(clp_context *ctx, const char *name, const char *params,
                                                       clp_kernel **out_kernel);

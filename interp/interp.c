@@ -53,20 +53,25 @@ static void interp_limits(void *dev, clpi_limits *out_limits)
     };
 }
 
-static clp_status interp_compile(void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, bool is_checked, void **out_exe)
-{
-    (void)schedule;     /* the shape of OpenCL code; there is none */
-    (void)is_checked;   /* always */
-    clpi_exe *exe;
-    clp_status status = clpi_interp_compile(&((device *)dev)->host, ir, plan, &exe);
-    *out_exe = exe;
-    return status;
-}
-
 static void interp_discard(void *exe)
 {
     if (exe)
         clpi_interp_discard(exe);
+}
+
+static clp_status interp_compile(void *dev, const clpi_unit *units, int n_units, clp_schedule schedule, bool is_checked, void **out_exes)
+{
+    (void)schedule;     /* the shape of OpenCL code; there is none */
+    (void)is_checked;   /* always */
+    for (int i = 0; i < n_units; i++) {
+        clpi_exe *exe;
+        clp_status status = clpi_interp_compile(&((device *)dev)->host, units[i].ir, units[i].plan, &exe);
+        out_exes[i] = exe;
+        while (status && i > 0)
+            interp_discard(out_exes[--i]);
+        CLP_TRY(status);
+    }
+    return CLP_OK;
 }
 
 static double now(void)

@@ -34,6 +34,9 @@ typedef struct clpi_host {
     clp_dump_fn  dump;    void *dump_user;        /* NULL: nothing is dumped */
 } clpi_host;
 
+/* What is compiled: a kernel. */
+typedef struct clpi_unit { const clpi_ir *ir; const clpi_plan *plan; } clpi_unit;
+
 /* The memory of one operand in a launch: mem as alloc or wrap gave it. Element 0 stands bound->operands[i].offset
  * elements behind byte `at`.                                                                                           */
 typedef struct clpi_place { void *mem; size_t at; } clpi_place;
@@ -96,9 +99,10 @@ typedef struct clpi_backend {
     void       (*close)   (void *dev);
     const char *(*describe)(void *dev);                                     /* one line */
     void       (*limits)  (void *dev, clpi_limits *out_limits);
-    /* ir and plan stay alive as long as the exe. is_checked: a launch finds what the interpreter finds (indices and blocks
-     * outside, asserts) and fails as it does; the interpreter always does. */
-    clp_status (*compile) (void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, bool is_checked, void **out_exe);
+    /* Kernels at once, which may share what a device builds; all of them, or none. What units points to stays alive as long as
+     * the exes. is_checked: a launch finds what the interpreter finds (indices and blocks outside, asserts) and fails as it does;
+     * the interpreter always does. */
+    clp_status (*compile) (void *dev, const clpi_unit *units, int n_units, clp_schedule schedule, bool is_checked, void **out_exes);
     void       (*discard) (void *exe);
     /* Starts a launch with n_sequences > 0. The event is owned by the caller: wait, then forget. */
     clp_status (*launch)  (void *exe, const clpi_launch *launch, void **out_event);

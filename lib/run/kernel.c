@@ -1,8 +1,9 @@
 /* kernel: from text or a description to what the device runs.
- * In: a source and parameters, a description, or a kernel to be batched. Out: a kernel, compiled for the
- * context's device, so that every error that does not depend on arrays shows here; without code in a context for text only.
- * kernel_build is the compiler: each stage is a call, in order.                                                        */
+ * In: a source and parameters, a description, or a kernel to be batched. Out: a kernel, or all those of a text, compiled for
+ * the context's device, so that every error that does not depend on arrays shows here; without code in a context for text only.
+ * kernel_plan and kernels_compile are the compiler: each stage is a call, in order.                                    */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -11,28 +12,67 @@
 #include "text/text.h"
 #include "trace/trace.h"
 
+/* A text as it was read; its kernels share it. */
+struct clpi_script {
+    clpi_env   *env;
+    clpi_arena  arena;
+    clpi_file  *file;
+    atomic_int  n_users;                  /* the last one frees it */
+};
+
 /* What a kernel is made of: a text with a name and parameters in it, a description, or another kernel to be batched. */
 typedef struct origin {
-    const clpi_source     *source;
+    clpi_script           *script;
     const char            *name, *params;
     const clp_kernel_desc *desc;
     const clpi_ir         *member;
     const bool            *batched;       /* [member->n_operands] */
 } origin;
 
-static clp_status parse(clp_kernel *k, const origin *from)
+static void script_drop(clpi_script *script)
 {
-    clpi_source *source = CLPI_NEW(&k->arena, clpi_source);
+    if (!script || atomic_fetch_sub(&script->n_users, 1) > 1)
+        return;
+    clpi_arena_done(&script->arena);
+    clpi_free(script->env, script, 1, sizeof *script);
+}
+
+static clp_status script_parse(clpi_script *script, const clpi_source *from)
+{
+    clpi_source *source = CLPI_NEW(&script->arena, clpi_source);
     if (!source)
         return CLP_ERR_OOM;
-    source->file = clpi_arena_strndup(&k->arena, from->source->file, strlen(from->source->file));
-    source->text = clpi_arena_strndup(&k->arena, from->source->text, from->source->n_bytes);
-    source->n_bytes = from->source->n_bytes;
+    source->file = clpi_arena_strndup(&script->arena, from->file, strlen(from->file));
+    source->text = clpi_arena_strndup(&script->arena, from->text, from->n_bytes);
+    source->n_bytes = from->n_bytes;
     if (!source->file || !source->text)
         return CLP_ERR_OOM;
-    clpi_file *file;
-    CLP_TRY(clpi_parse(&k->ctx->env, &k->arena, source, &file));
-    return clpi_elaborate(&k->ctx->env, &k->arena, file, from->name, from->params, &k->ir);
+    return clpi_parse(script->env, &script->arena, source, &script->file);
+}
+
+/* Its first user is the caller. */
+static clp_status script_new(clpi_env *env, const clpi_source *from, clpi_script **out_script)
+{
+    *out_script = NULL;
+    clpi_script *script = clpi_alloc(env, 1, sizeof *script);
+    if (!script)
+        return CLP_ERR_OOM;
+    script->env = env;
+    atomic_init(&script->n_users, 1);
+    clpi_arena_init(&script->arena, env);
+    clp_status status = script_parse(script, from);
+    if (status)
+        script_drop(script);
+    else
+        *out_script = script;
+    return status;
+}
+
+static clp_status read_script(clp_kernel *k, const origin *from)
+{
+    k->script = from->script;
+    atomic_fetch_add(&k->script->n_users, 1);
+    return clpi_elaborate(&k->ctx->env, &k->arena, k->script->file, from->name, from->params, &k->ir);
 }
 
 static clp_status simplify(clp_kernel *k)
@@ -74,40 +114,71 @@ static clp_status list_operands(clp_kernel *k)
     return CLP_OK;
 }
 
-static clp_status kernel_build(clp_kernel *k, const origin *from)
+static clp_status kernel_plan(clp_kernel *k, const origin *from)
 {
     clp_context *ctx = k->ctx;
-    if (from->desc)
+    if (from->script)
+        CLP_TRY(read_script(k, from));
+    else if (from->desc)
         CLP_TRY(clpi_trace(&ctx->env, &k->arena, from->desc, &k->ir));
-    else if (from->member)
-        CLP_TRY(clpi_ir_batch(from->member, &k->arena, from->batched, &k->ir));
     else
-        CLP_TRY(parse(k, from));
+        CLP_TRY(clpi_ir_batch(from->member, &k->arena, from->batched, &k->ir));
     CLP_TRY(clpi_verify(k->ir, from->member ? CLP_ERR_INTERNAL : CLP_ERR_INVALID));
     CLP_TRY(simplify(k));
     CLP_TRY(clpi_verify(k->ir, CLP_ERR_INTERNAL));
     CLP_TRY(dump(k, "ir"));
     CLP_TRY(clpi_plan_new(k->ir, &k->arena, &k->plan));
     CLP_TRY(dump(k, "plan"));
-    CLP_TRY(list_operands(k));
-    return ctx->text_only ? CLP_OK : ctx->backend->compile(ctx->dev, k->ir, k->plan, ctx->schedule, ctx->is_checked, &k->exe);
+    return list_operands(k);
 }
 
-static clp_status kernel_new(clp_context *ctx, const origin *from, clp_kernel **out_kernel)
+/* What is left is the device's, which compiles all of them at once. */
+static clp_status kernels_compile(clp_context *ctx, clp_kernel **kernels, int n)
 {
+    if (ctx->text_only || n == 0)
+        return CLP_OK;
+    clpi_arena arena;
+    clpi_arena_init(&arena, &ctx->env);
+    clpi_unit *units = CLPI_NEW_N(&arena, clpi_unit, (size_t)n);
+    void **exes = CLPI_NEW_N(&arena, void *, (size_t)n);
+    clp_status status = units && exes ? CLP_OK : CLP_ERR_OOM;
+    for (int i = 0; !status && i < n; i++)
+        units[i] = (clpi_unit){ kernels[i]->ir, kernels[i]->plan };
+    if (!status)
+        status = ctx->backend->compile(ctx->dev, units, n, ctx->schedule, ctx->is_checked, exes);
+    for (int i = 0; !status && i < n; i++)
+        kernels[i]->exe = exes[i];
+    clpi_arena_done(&arena);
+    return status;
+}
+
+/* A kernel up to its plan. */
+static clp_status kernel_start(clp_context *ctx, const origin *from, clp_kernel **out_kernel)
+{
+    *out_kernel = NULL;
     clp_kernel *k = clpi_alloc(&ctx->env, 1, sizeof *k);
     if (!k)
         return CLP_ERR_OOM;
     k->ctx = ctx;
     clpi_arena_init(&k->arena, &ctx->env);
-    clp_status status = kernel_build(k, from);
-    if (status) {
-        k->exe = NULL;
+    clp_status status = kernel_plan(k, from);
+    if (status)
         clp_kernel_free(k);
-        return status;
-    }
-    *out_kernel = k;
-    return CLP_OK;
+    else
+        *out_kernel = k;
+    return status;
+}
+
+static clp_status kernel_new(clp_context *ctx, const origin *from, clp_kernel **out_kernel)
+{
+    clp_kernel *k;
+    CLP_TRY(kernel_start(ctx, from, &k));
+    clp_status status = kernels_compile(ctx, &k, 1);
+    if (status)
+        clp_kernel_free(k);
+    else
+        *out_kernel = k;
+    return status;
 }
 
 void clp_kernel_free(clp_kernel *kernel)
@@ -118,13 +189,18 @@ void clp_kernel_free(clp_kernel *kernel)
     if (kernel->exe)
         ctx->backend->discard(kernel->exe);
     clpi_arena_done(&kernel->arena);
+    script_drop(kernel->script);
     clpi_free(&ctx->env, kernel, 1, sizeof *kernel);
 }
 
 clp_status clpi_kernel_from_source(clp_context *ctx, const clpi_source *source, const char *name, const char *params,
                                    clp_kernel **out_kernel)
 {
-    return kernel_new(ctx, &(origin){ .source = source, .name = name, .params = params }, out_kernel);
+    clpi_script *script;
+    CLP_TRY(script_new(&ctx->env, source, &script));
+    clp_status status = kernel_new(ctx, &(origin){ .script = script, .name = name, .params = params }, out_kernel);
+    script_drop(script);
+    return status;
 }
 
 clp_status clpi_kernel_from_member(clp_context *ctx, const clpi_ir *member, const bool *batched, clp_kernel **out_kernel)
@@ -151,6 +227,45 @@ clp_status clp_kernel_from_text(clp_context *ctx, const char *text, const char *
     CLP_TRY(check_out(ctx, text, "clp_kernel_from_text", out_kernel));
     clpi_source source = { "<text>", text, strlen(text) };
     return clpi_kernel_from_source(ctx, &source, name, params, out_kernel);
+}
+
+static clp_status kernels_from_script(clp_context *ctx, clpi_script *script, const char *params, clp_kernel **out_kernels, int n)
+{
+    clp_status status = CLP_OK;
+    for (int i = 0; !status && i < n; i++)
+        status = kernel_start(ctx, &(origin){ .script = script, .name = clpi_file_kernel_name(script->file, i), .params = params },
+                              &out_kernels[i]);
+    if (!status)
+        status = kernels_compile(ctx, out_kernels, n);
+    for (int i = 0; status && i < n; i++) {
+        clp_kernel_free(out_kernels[i]);
+        out_kernels[i] = NULL;
+    }
+    return status;
+}
+
+clp_status clp_kernels_from_text(clp_context *ctx, const char *text, const char *params, clp_kernel **out_kernels,
+                                 int max_kernels, int *out_n_kernels)
+{
+    if (out_n_kernels)
+        *out_n_kernels = 0;
+    for (int i = 0; out_kernels && i < max_kernels; i++)
+        out_kernels[i] = NULL;
+    if (!ctx)
+        return CLP_ERR_ARG;
+    if (!text || !out_kernels || !out_n_kernels)
+        return clpi_fail(&ctx->env, CLP_ERR_ARG, "clp_kernels_from_text: an argument is NULL");
+    clpi_script *script;
+    CLP_TRY(script_new(&ctx->env, &(clpi_source){ "<text>", text, strlen(text) }, &script));
+    int n = clpi_file_n_kernels(script->file);
+    clp_status status = n <= max_kernels ? CLP_OK : clpi_fail(&ctx->env, CLP_ERR_ARG, "clp_kernels_from_text: there is room for %d "
+                                                              "kernels, the text has %d", max_kernels, n);
+    if (!status)
+        status = kernels_from_script(ctx, script, params, out_kernels, n);
+    if (!status)
+        *out_n_kernels = n;
+    script_drop(script);
+    return status;
 }
 
 clp_status clp_kernel_from_desc(clp_context *ctx, const clp_kernel_desc *desc, clp_kernel **out_kernel)

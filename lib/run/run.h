@@ -27,9 +27,12 @@ struct clp_buffer {
     size_t       n_bytes;
 };
 
+typedef struct clpi_script clpi_script;      /* kernel.c */
+
 struct clp_kernel {
     clp_context *ctx;
-    clpi_arena   arena;               /* source, IR, plan */
+    clpi_script *script;              /* the text it is from; IR and plan refer to it. NULL: from no text */
+    clpi_arena   arena;               /* IR, plan */
     clpi_ir     *ir;
     clpi_plan   *plan;
     void        *exe;

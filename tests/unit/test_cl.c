@@ -7,21 +7,28 @@
 
 #include "cl/cl.h"
 #include "clpallas_cl.h"
+#include "run/run.h"
 #include "support/support.h"
 
 /* A context on an OpenCL device; NULL: there is none, which is said. */
-static clp_context *context_on_cl(clp_print_fn print, void *user)
+static clp_context *context_with(clp_context_opts opts)
 {
     clp_context *ctx = NULL;
     const char *which = getenv("CLPALLAS_TEST_CL");
     char device[32];
     snprintf(device, sizeof device, "cl%s%s", which ? ":" : "", which ? which : "");
-    clp_status status = clp_context_new(&(clp_context_opts){ .device = device, .print = print, .print_user = user }, &ctx);
+    opts.device = device;
+    clp_status status = clp_context_new(&opts, &ctx);
     if (status) {
         cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
         fprintf(stderr, "skipped: %s\n", clp_last_error(NULL));
     }
     return ctx;
+}
+
+static clp_context *context_on_cl(clp_print_fn print, void *user)
+{
+    return context_with((clp_context_opts){ .print = print, .print_user = user });
 }
 
 /* ---- Devices ---- */
@@ -137,15 +144,15 @@ static bool hand_open(hand *h, const char *text, bool by_value)
     static clpi_code_kernel kernels[] = { { "first", 1, 2 }, { "second", 1, 64 } };
     static int buffers[] = { 0, 1 }, scalars[] = { 2, 3 };
     static clpi_number numbers[] = { { CLPI_NUMBER_SIZE, 0, 0 }, { CLPI_NUMBER_OFFSET, 1, 0 }, { CLPI_NUMBER_N_SEQUENCES, 0, 0 } };
-    clpi_arena arena;
-    clpi_arena_init(&arena, &h->env);
-    clpi_code *code = CLPI_NEW(&arena, clpi_code);
+    clpi_cl_shared *shared;
+    cr_assert_eq(clpi_cl_shared_new(h->dev, &shared), CLP_OK);
+    clpi_code *code = CLPI_NEW(&shared->arena, clpi_code);
     *code = (clpi_code){ .text = text, .options = by_value ? "-DBY_VALUE" : "", .kernels = kernels, .n_kernels = 2, .buffers = buffers,
                          .n_buffers = 2, .scalars = scalars, .n_scalars = 2, .numbers = numbers, .n_numbers = 3,
                          .numbers_by_value = by_value, .workspace_bytes = 1024 };
-    clp_status status = clpi_cl_exe_new(h->dev, &h->ir, &h->plan, &arena, code, &h->exe);
-    if (status)
-        clpi_arena_done(&arena);
+    if (clpi_cl_build(h->dev, "by_hand", code->text, code->options, &shared->program) == CLP_OK)
+        cr_assert_eq(clpi_cl_exe_new(&(clpi_unit){ &h->ir, &h->plan }, shared, code, &h->exe), CLP_OK);
+    clpi_cl_shared_drop(shared);
     return true;
 }
 
@@ -264,6 +271,80 @@ Test(cl, arrays_of_the_host_may_begin_anywhere)
         guarded_free(&o);
     }
     clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
+/* ---- Programs of several kernels ---- */
+
+enum { MAX_TEXTS = 8, TEXT_BYTES = 1 << 16 };
+
+typedef struct texts { char text[MAX_TEXTS][TEXT_BYTES]; int n; } texts;
+
+static void keep_text(const char *stage, const char *kernel, const char *text, void *user)
+{
+    texts *t = user;
+    (void)kernel;
+    if (!strcmp(stage, "cl") && t->n < MAX_TEXTS)
+        snprintf(t->text[t->n++], TEXT_BYTES, "%s", text);
+}
+
+static const char several[] = "kernel a(in x: i32[8], out o: i32[8]) grid () { o[...] = x[...] / 3; }\n"
+                              "kernel b(in x: i32[8], out o: i32[8]) grid () math fast { o[...] = x[...] + 1; }\n"
+                              "kernel c(in x: i32[8], out o: i32[8]) grid () { o[...] = x[...] / 3 - 1; }\n";
+
+Test(cl, kernels_of_a_text_share_a_program)
+{
+    texts *t = calloc(1, sizeof *t);
+    clp_context *ctx = context_with((clp_context_opts){ .dump = keep_text, .dump_user = t });
+    clp_kernel *k[3];
+    int n;
+    if (!t || !ctx) {
+        free(t);
+        return;
+    }
+    OK(ctx, clp_kernels_from_text(ctx, several, NULL, k, 3, &n));
+    cr_assert_eq(t->n, 3);
+    cr_expect_str_eq(t->text[0], t->text[1], "a and c are one text");
+    cr_expect(strstr(t->text[0], "void a_kernel(") && strstr(t->text[0], "void c_kernel("));
+    cr_expect(!strstr(t->text[0], "void b_kernel(") && strstr(t->text[2], "void b_kernel("), "b has other rules");
+    const char *division = strstr(t->text[0], "\nint8 divide_i32x8("), *scalar = strstr(t->text[0], "\nint divide_i32(");
+    cr_assert(division || scalar, "there is a function for the division");
+    cr_expect_null(strstr((division ? division : scalar) + 1, division ? "\nint8 divide_i32x8(" : "\nint divide_i32("), "and one for both");
+    for (int i = 0; i < 3; i++) {
+        int32_t x[8], o[8];
+        int64_t eight = 8;
+        for (int j = 0; j < 8; j++)
+            x[j] = 5 * j - 10;
+        OK(ctx, clp_run(k[i], (clp_array[]){ ints(&eight, x, NULL), ints(&eight, o, NULL) }, 2, NULL));
+        for (int j = 0; j < 8; j++) {
+            const int third = (x[j] - (x[j] % 3 + 3) % 3) / 3, want = i == 0 ? third : i == 1 ? x[j] + 1 : third - 1;
+            cr_expect_eq(o[j], want, "%s of %d: expected %d, got %d", clp_kernel_name(k[i]), x[j], want, o[j]);
+        }
+        clp_kernel_free(k[i]);       /* those left keep the program */
+    }
+    clp_context_free(ctx);
+    free(t);
+}
+
+Test(cl, a_text_of_several_that_does_not_build_says_whose_fault_it_is)
+{
+    clp_context *ctx = context_on_cl(NULL, NULL), *on_text = context_with((clp_context_opts){ .text_only = true });
+    clp_kernel *k[3];
+    int n;
+    void *exes[3];
+    clpi_unit units[3];
+    if (!ctx || !on_text)
+        return;
+    OK(on_text, clp_kernels_from_text(on_text, several, NULL, k, 3, &n));
+    k[2]->ir->name = "3rd";
+    for (int i = 0; i < n; i++)
+        units[i] = (clpi_unit){ k[i]->ir, k[i]->plan };
+    FAILS(ctx, CLP_ERR_DEVICE, "3rd: the device's compiler failed: ", ctx->backend->compile(ctx->dev, units, n, ctx->schedule, false, exes));
+    for (int i = 0; i < n; i++) {
+        cr_expect_null(exes[i]);
+        clp_kernel_free(k[i]);
+    }
+    clp_context_free(on_text);
     clp_context_free(ctx);
 }
 

@@ -53,6 +53,61 @@ static clp_context *interp_context(void)
     return ctx;
 }
 
+#define THREE "fn f(v) = v + 1;\n"                                                            \
+              "kernel a<n = 4>(out o: f32[n]) grid () { o[...] = f(n); }\n"                    \
+              "kernel b<n = 3>(out o: f32[n]) grid () { o[...] = n; }\n"                       \
+              "kernel c<n = 2>(out o: f32[n]) grid () math fast { o[...] = f(f(n)); }\n"
+
+static void expect_filled(clp_context *ctx, clp_kernel *k, int64_t n, float value)
+{
+    float o[8] = { 0 };
+    OK(ctx, clp_run(k, (clp_array[]){ vector(o, &n) }, 1, NULL));
+    for (int i = 0; i < 8; i++)
+        cr_expect_eq(o[i], i < n ? value : 0, "%s: o[%d] = %g", clp_kernel_name(k), i, (double)o[i]);
+}
+
+Test(kernel, makes_every_kernel_of_a_text)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k[4];
+    int n = -1;
+    OK(ctx, clp_kernels_from_text(ctx, THREE, NULL, k, 4, &n));
+    cr_assert_eq(n, 3);
+    cr_expect_null(k[3]);
+    cr_expect_str_eq(clp_kernel_name(k[0]), "a");
+    cr_expect_str_eq(clp_kernel_name(k[2]), "c");
+    clp_kernel_free(k[0]);               /* the others keep what they share */
+    expect_filled(ctx, k[1], 3, 3);
+    expect_filled(ctx, k[2], 2, 4);
+    clp_kernel_free(k[2]);
+    clp_kernel_free(k[1]);
+    OK(ctx, clp_kernels_from_text(ctx, THREE, "n=5", k, 3, &n));
+    expect_filled(ctx, k[0], 5, 6);
+    expect_filled(ctx, k[1], 5, 5);
+    for (int i = 0; i < n; i++)
+        clp_kernel_free(k[i]);
+    OK(ctx, clp_kernels_from_text(ctx, "const none = 1;", NULL, k, 3, &n));
+    cr_expect_eq(n, 0);
+    clp_context_free(ctx);
+}
+
+Test(kernel, makes_all_kernels_of_a_text_or_none)
+{
+    clp_context *ctx = interp_context();
+    clp_kernel *k[3] = { NULL };
+    int n = -1;
+    FAILS(ctx, CLP_ERR_ARG, "clp_kernels_from_text: there is room for 2 kernels, the text has 3",
+          clp_kernels_from_text(ctx, THREE, NULL, k, 2, &n));
+    cr_expect_eq(n, 0);
+    FAILS(ctx, CLP_ERR_ARG, "m", clp_kernels_from_text(ctx, THREE, "m=2", k, 3, &n));
+    FAILS(ctx, CLP_ERR_INVALID, "<text>:5:44: error: unknown name `x`",
+          clp_kernels_from_text(ctx, THREE "kernel d(out o: f32[2]) grid () { o[...] = x; }", NULL, k, 4, &n));
+    FAILS(ctx, CLP_ERR_ARG, "an argument is NULL", clp_kernels_from_text(ctx, THREE, NULL, NULL, 3, &n));
+    for (int i = 0; i < 3; i++)
+        cr_expect_null(k[i]);
+    clp_context_free(ctx);
+}
+
 Test(kernel, tells_about_a_kernel)
 {
     clp_context *ctx = interp_context();

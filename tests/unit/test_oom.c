@@ -72,6 +72,20 @@ static clp_status make_batched(clp_context *ctx, clp_kernel **out_kernel)
     return status;
 }
 
+/* Of two, the one that the others make. */
+static clp_status make_several(clp_context *ctx, clp_kernel **out_kernel)
+{
+    clp_kernel *kernels[3];
+    int n;
+    *out_kernel = NULL;
+    clp_status status = clp_kernels_from_text(ctx, "kernel a<bm = 2>(out o: f32[2]) grid () { o[...] = bm; }\n" TEXT, "bm=2", kernels, 3, &n);
+    if (status)
+        return status;
+    clp_kernel_free(kernels[0]);
+    *out_kernel = kernels[1];
+    return CLP_OK;
+}
+
 /* Runs the kernel of TEXT, or of the description: the number of operands tells which. */
 static clp_status run(clp_context *ctx, clp_kernel *kernel)
 {
@@ -190,6 +204,11 @@ Test(oom, kernel_from_file)
 Test(oom, batched_kernel)
 {
     try_making("batched kernel", make_batched);
+}
+
+Test(oom, kernels_of_a_text)
+{
+    try_making("kernels of a text", make_several);
 }
 
 static void try_using(const char *what, clp_status (*make)(clp_context *, clp_kernel **), clp_status (*use)(clp_context *, clp_kernel *))

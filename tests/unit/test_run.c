@@ -49,14 +49,14 @@ static void stub_limits(void *dev, clpi_limits *out_limits)
     *out_limits = (clpi_limits){ .group_size = 1 };
 }
 
-static clp_status stub_compile(void *dev, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, bool is_checked, void **out_exe)
+static clp_status stub_compile(void *dev, const clpi_unit *units, int n_units, clp_schedule schedule, bool is_checked, void **out_exes)
 {
-    (void)ir;
-    (void)plan;
+    (void)units;
     (void)schedule;
     (void)is_checked;
-    ((stub *)dev)->n_exes++;
-    *out_exe = dev;
+    ((stub *)dev)->n_exes += n_units;
+    for (int i = 0; i < n_units; i++)
+        out_exes[i] = dev;
     return CLP_OK;
 }
 
