@@ -47,6 +47,8 @@ clpi_arena *clpi_report_arena(clp_report *report);
 
 /* ---- snapshot.c ---- */
 
+enum { CLPI_GRANULE_ALIGN = 64 };
+
 /* Memory of one or more operands that overlap. */
 typedef struct clpi_region {
     const uint8_t *given;             /* what the caller's arrays hold; not changed */
@@ -55,7 +57,7 @@ typedef struct clpi_region {
     int      bits;                    /* of a granule: the smallest element in it */
     bool     is_written;
     bool     is_poisoned;             /* outputs alone, without alias: their elements start as poison */
-    uint64_t first_granule;           /* of written regions */
+    uint64_t first_granule;           /* of written regions; a multiple of CLPI_GRANULE_ALIGN */
     void    *mem;                     /* work, as the interpreter's memory */
 } clpi_region;
 

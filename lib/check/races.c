@@ -1,39 +1,24 @@
 /* races: accesses of different sequences to one element, at least one a plain write, or an atomic against a plain read.
  * In: the touches of a run. Out: findings with both programs and both accesses.
  *
- * The first run keeps one word for each granule: who touched it, while that alone decides what may come next.
- *
- *     0                  nobody
- *     sequence           it wrote, or read and updated: nobody else may touch it
- *     READ | sequence    it read;              READ       several did: others may read
- *     ATOMIC | sequence  it updated atomically; ATOMIC    several did: others may update
- *     RACY               a race, or several
- *
- * Sequences are counted from 1; the sets of sequences that read, wrote and updated an element hold no race exactly when the
- * word is not RACY. Only when some granules are racy the kernel runs again, in order to tell of each: the first accesses of
- * each kind, whether the first writer changed anything, and the pair of accesses that is worst. Racy granules take turns
- * when their details would need more memory than the rest of 16 bytes for each granule.
+ * The first run keeps one word for each granule (owners.h), which tells racy ones from others. Only when there are some the
+ * kernel runs again, to tell of each: the first accesses of each kind, whether the first writer changed anything, and the
+ * pair of accesses that is worst. Racy granules take turns when their details would need more memory than the rest of 16
+ * bytes for each granule.
  *
  * Decides which of two accesses is weaker: a pair is of the weaker kind when its plain write (of two writes the later one)
  * stored what was there. Of several pairs that meet in a granule the worst is named: two writes, a write and a read, a
  * write and an atomic, an atomic and a read; among equals the first.                                                    */
 #include <string.h>
 
-#include "check/check.h"
-
-#define OWNER  UINT32_C(0x3fffffff)
-#define READ   (UINT32_C(1) << 30)
-#define ATOMIC (UINT32_C(2) << 30)
-#define RACY   (UINT32_C(3) << 30)
-#define MAX_PROGRAMS (OWNER - 1)
+#include "check/owners.h"
 
 /* ---- The first run ---- */
 
 typedef struct races {
     clpi_check *check;
-    uint32_t   *word;             /* of each granule */
-    uint32_t    me;               /* the current sequence, from 1 */
-    uint64_t    n_racy;
+    clpi_owners owners;
+    uint32_t    sequence;         /* the current one, from 1 */
 } races;
 
 static clp_status races_open(clpi_check *check, void **out_state)
@@ -42,53 +27,22 @@ static clp_status races_open(clpi_check *check, void **out_state)
     *out_state = NULL;
     if (bound->n_sequences < 2 || bound->n_steps == 0 || check->snapshot.n_granules == 0)
         return CLP_OK;
-    if (bound->n_sequences > MAX_PROGRAMS / bound->n_steps)
+    if (bound->n_sequences > CLPI_MAX_OWNER / bound->n_steps)
         return clpi_fail(check->env, CLP_ERR_UNSUPPORTED, "races: expected at most %lu programs to look at, got %llu times %llu; "
-                         "a box of the grid has fewer", (unsigned long)MAX_PROGRAMS, (unsigned long long)bound->n_sequences,
+                         "a box of the grid has fewer", (unsigned long)CLPI_MAX_OWNER, (unsigned long long)bound->n_sequences,
                          (unsigned long long)bound->n_steps);
     races *r = CLPI_NEW(&check->snapshot.arena, races);
     if (!r)
         return CLP_ERR_OOM;
     r->check = check;
-    r->word = CLPI_NEW_N(&check->snapshot.arena, uint32_t, (size_t)check->snapshot.n_granules);
     *out_state = r;
-    return r->word ? CLP_OK : CLP_ERR_OOM;
+    return clpi_owners_open(&r->owners, &check->snapshot.arena, check->snapshot.n_granules);
 }
 
 static void races_enter(void *state, uint64_t sequence, uint64_t step, const int64_t *program)
 {
     (void)step, (void)program;
-    ((races *)state)->me = (uint32_t)sequence + 1;
-}
-
-/* The word after an access by me. */
-static uint32_t after(uint32_t word, clpi_touch_kind kind, uint32_t me)
-{
-    const uint32_t shared = kind == CLPI_TOUCH_READ ? READ : kind == CLPI_TOUCH_ATOMIC ? ATOMIC : 0;
-    if (word == 0)
-        return shared | me;
-    if (word == RACY)
-        return RACY;
-    if (shared && (word & RACY) == shared)
-        return (word & OWNER) == me ? word : shared;
-    return (word & OWNER) == me ? me : RACY;
-}
-
-/* Neighbours mostly have one word. */
-static void pass_row(races *r, uint32_t *word, int64_t n, clpi_touch_kind kind)
-{
-    bool is_uniform = memcmp(word, word + 1, (size_t)(n - 1) * sizeof *word) == 0;
-    for (int64_t i = 0, end; i < n; i = end) {
-        uint32_t was = word[i], is = after(was, kind, r->me);
-        end = is_uniform ? n : i + 1;
-        while (end < n && word[end] == was)
-            end++;
-        if (is == was)
-            continue;
-        for (int64_t k = i; k < end; k++)
-            word[k] = is;
-        r->n_racy += is == RACY ? (uint64_t)(end - i) : 0;
-    }
+    ((races *)state)->sequence = (uint32_t)sequence + 1;
 }
 
 static void races_touch(void *state, const clpi_touch *touch)
@@ -100,11 +54,11 @@ static void races_touch(void *state, const clpi_touch *touch)
     if (!clpi_shadow_row(r->check, touch, &first, &step, &n_each))
         return;
     if (step == n_each) {
-        pass_row(r, r->word + first, touch->n * n_each, touch->kind);
+        clpi_owners_touch(&r->owners, first, touch->n * n_each, touch->kind, r->sequence);
         return;
     }
     for (int64_t i = 0; i < touch->n; i++)
-        pass_row(r, r->word + first + (uint64_t)(i * step), n_each, touch->kind);
+        clpi_owners_touch(&r->owners, first + (uint64_t)(i * step), n_each, touch->kind, r->sequence);
 }
 
 /* ---- Details of racy granules ---- */
@@ -123,7 +77,7 @@ typedef struct detail {
 typedef struct details {
     races   *r;
     detail  *items;
-    uint64_t base, n;             /* racy granules numbered base + 1 .. base + n: their numbers stand in r->word */
+    uint64_t base, n;             /* racy granules numbered base + 1 .. base + n */
     uint32_t program, begin;      /* the current one, and the first of its sequence */
     int64_t  id[CLPI_MAX_AXES];
     uint32_t other, axes;         /* the last program compared with the current one: axes in which they differ; 0: none */
@@ -205,7 +159,7 @@ static void details_row(details *d, const clpi_touch *touch, bool is_done)
         return;
     for (int64_t i = 0; i < touch->n; i++)
         for (int k = 0; k < n_each; k++) {
-            uint64_t granule = first + (uint64_t)(i * step) + (uint64_t)k, number = d->r->word[granule];
+            uint64_t granule = first + (uint64_t)(i * step) + (uint64_t)k, number = clpi_owners_number_of(&d->r->owners, granule);
             if (number <= d->base || number > d->base + d->n)
                 continue;
             detail *g = &d->items[number - d->base - 1];
@@ -274,41 +228,36 @@ static clp_status report_details(const details *d)
 {
     clpi_found last = { .operand = -1 };
     for (uint64_t granule = 0; granule < d->r->check->snapshot.n_granules; granule++) {
-        uint64_t number = d->r->word[granule];
+        uint64_t number = clpi_owners_number_of(&d->r->owners, granule);
         if (number > d->base && number <= d->base + d->n && d->items[number - d->base - 1].rank)
             CLP_TRY(report_granule(d, granule, &d->items[number - d->base - 1], &last));
     }
     return CLP_OK;
 }
 
-/* Numbers the racy granules where their words stood. */
-static void number_racy(races *r)
-{
-    uint32_t n = 0;
-    for (uint64_t g = 0; g < r->check->snapshot.n_granules; g++)
-        r->word[g] = r->word[g] == RACY ? ++n : 0;
-}
-
 static clp_status races_close(void *state)
 {
-    enum { FEW = 4096, ROOM = 16 - sizeof(uint32_t) };
+    enum { FEW = 4096, ROOM = 11 };        /* 16 bytes less 4 for a word and a little for its block */
     races *r = state;
     clpi_check *check = r->check;
-    if (r->n_racy == 0)
+    const uint64_t n_racy = r->owners.n_racy;
+    if (r->owners.failed)
+        return CLP_ERR_OOM;
+    if (n_racy == 0)
         return CLP_OK;
-    if (r->n_racy > UINT32_MAX - 1)
+    if (n_racy > CLPI_MAX_OWNER)
         return clpi_fail(check->env, CLP_ERR_UNSUPPORTED, "races: more than %lu elements race; a box of the grid has fewer",
-                         (unsigned long)UINT32_MAX - 1);
-    number_racy(r);
+                         (unsigned long)CLPI_MAX_OWNER);
+    clpi_owners_number(&r->owners);
     details d = { .r = r };
     uint64_t room = check->snapshot.n_granules * ROOM / sizeof(detail), cap = room > FEW ? room : FEW;
-    cap = cap < r->n_racy ? cap : r->n_racy;
+    cap = cap < n_racy ? cap : n_racy;
     d.items = CLPI_NEW_N(&check->snapshot.arena, detail, (size_t)cap);
     if (!d.items)
         return CLP_ERR_OOM;
     const clpi_watch watch = { .user = &d, .enter = details_enter, .touch = details_touch, .wrote = details_wrote, .fault = pass_over };
-    for (; d.base < r->n_racy; d.base += d.n) {
-        d.n = r->n_racy - d.base < cap ? r->n_racy - d.base : cap;
+    for (; d.base < n_racy; d.base += d.n) {
+        d.n = n_racy - d.base < cap ? n_racy - d.base : cap;
         memset(d.items, 0, (size_t)d.n * sizeof *d.items);
         clpi_snapshot_reset(check);
         CLP_TRY(clpi_snapshot_run(check, CLP_ORDER_FORWARD, 0, &watch));

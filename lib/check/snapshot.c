@@ -99,7 +99,8 @@ static clp_status make_region(clpi_check *check, int region, const span *all)
         return CLP_ERR_OOM;
     if (r->is_written) {
         r->first_granule = s->n_granules;
-        s->n_granules += (uint64_t)r->n_bytes * 8 / (uint64_t)r->bits;
+        s->n_granules += (uint64_t)r->n_bytes * 8 / (uint64_t)r->bits + CLPI_GRANULE_ALIGN - 1;
+        s->n_granules -= s->n_granules % CLPI_GRANULE_ALIGN;
     }
     return clpi_interp_backend.wrap(s->dev, r->work, r->n_bytes, &r->mem);
 }
@@ -163,7 +164,8 @@ clp_status clpi_snapshot_open(clpi_check *check, const clp_array *arrays, int n_
     clpi_report_bind(check->report, s->bound);
     CLP_TRY(report_overlaps(check, &args));
     CLP_TRY(clpi_interp_backend.open(&host, NULL, &s->dev));
-    CLP_TRY(clpi_interp_backend.compile(s->dev, check->ir, check->plan, CLP_SCHEDULE_AUTO, false, &s->exe));
+    const clpi_unit unit = { check->ir, check->plan };
+    CLP_TRY(clpi_interp_backend.compile(s->dev, &unit, 1, CLP_SCHEDULE_AUTO, false, &s->exe));
     CLP_TRY(make_regions(check));
     clpi_snapshot_reset(check);
     return CLP_OK;
@@ -184,16 +186,22 @@ void clpi_snapshot_close(clpi_check *check)
 
 /* ---- What a run starts from ---- */
 
+#define FILL(type)                                                                                                     \
+    for (int64_t i = 0; i < n; i++)                                                                                    \
+        memcpy(data + (at + i * stride) * (int64_t)sizeof(type), &(type){ (type)value }, sizeof(type))
+
 static void put_bits(uint8_t *data, int bits, int64_t at, int64_t stride, int64_t n, uint64_t value)
 {
-    for (int64_t i = 0; i < n; i++, at += stride)
-        switch (bits) {
-        case 4: data[at >> 1] = (uint8_t)((data[at >> 1] & (at & 1 ? 0x0f : 0xf0)) | (value & 15) << (at & 1) * 4); break;
-        case 8: data[at] = (uint8_t)value; break;
-        case 16: memcpy(data + 2 * at, &(uint16_t){ (uint16_t)value }, 2); break;
-        case 32: memcpy(data + 4 * at, &(uint32_t){ (uint32_t)value }, 4); break;
-        default: memcpy(data + 8 * at, &value, 8);
-        }
+    switch (bits) {
+    case 4:
+        for (int64_t i = 0, e = at; i < n; i++, e += stride)
+            data[e >> 1] = (uint8_t)((data[e >> 1] & (e & 1 ? 0x0f : 0xf0)) | (value & 15) << (e & 1) * 4);
+        break;
+    case 8: FILL(uint8_t); break;
+    case 16: FILL(uint16_t); break;
+    case 32: FILL(uint32_t); break;
+    default: FILL(uint64_t);
+    }
 }
 
 static void poison(const clpi_check *check, int operand)
@@ -220,11 +228,29 @@ static void poison(const clpi_check *check, int operand)
     }
 }
 
+/* Poison reaches every byte. */
+static bool is_all_poison(const clpi_check *check, int region)
+{
+    const clpi_snapshot *s = &check->snapshot;
+    uint64_t n = 0;
+    for (int i = 0; i < check->ir->n_operands; i++) {
+        const clpi_operand *x = &check->ir->operands[i];
+        if (s->region_of[i] != region)
+            continue;
+        if (n)
+            return false;
+        n = (uint64_t)clp_dtype_bits(x->dtype);
+        for (int d = 0; d < x->rank; d++)
+            n *= (uint64_t)s->bound->operands[i].size[d];
+    }
+    return s->regions[region].is_poisoned && n == 8 * (uint64_t)s->regions[region].n_bytes;
+}
+
 void clpi_snapshot_reset(clpi_check *check)
 {
     clpi_snapshot *s = &check->snapshot;
     for (int r = 0; r < s->n_regions; r++)
-        if (s->regions[r].is_written && s->regions[r].n_bytes)
+        if (s->regions[r].is_written && s->regions[r].n_bytes && !is_all_poison(check, r))
             memcpy(s->regions[r].work, s->regions[r].given, s->regions[r].n_bytes);
     for (int i = 0; i < check->ir->n_operands; i++)
         if (s->region_of[i] >= 0 && s->regions[s->region_of[i]].is_poisoned)
