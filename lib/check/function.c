@@ -52,6 +52,23 @@ static clpi_bounds quotient_bounds(const clpi_facts *f, const clpi_poly *a, bool
     return q;
 }
 
+/* Quotients by one number that is not known are compared: that they are equal, or one apart at least, is what products with
+ * the divisor rest on.                                                                                                  */
+static void compare_quotients(clpi_facts *f, const clpi_poly *q, const clpi_poly *b)
+{
+    const clpi_poly one = clpi_poly_constant(1);
+    for (uint32_t i = 0; i < f->n_made; i++) {
+        if (f->made[i].kind != CLPI_MADE_QUOTIENT || !clpi_poly_equal(&f->made[i].b, b))
+            continue;
+        clpi_choice choice = { .side[0].n = 0 };
+        const clpi_poly ahead = clpi_poly_sum(q, &f->made[i].value, -1), behind = clpi_poly_sum(&f->made[i].value, q, -1);
+        const clpi_poly at_least_one = clpi_poly_sum(&behind, &one, -1);
+        clpi_alternative_add(&choice, 0, &ahead, false);
+        clpi_alternative_add(&choice, 1, &at_least_one, false);
+        clpi_choice_add(f, &choice);
+    }
+}
+
 clpi_poly clpi_poly_quotient(clpi_facts *f, const clpi_poly *a, const clpi_poly *b)
 {
     int64_t c;
@@ -74,6 +91,8 @@ clpi_poly clpi_poly_quotient(clpi_facts *f, const clpi_poly *a, const clpi_poly 
     room = clpi_poly_sum(&room, &one, -1);
     clpi_fact_add(f, &rest, false);
     clpi_fact_add(f, &room, false);
+    if (!is_constant)
+        compare_quotients(f, &q, b);
     return remember(f, CLPI_MADE_QUOTIENT, a, b, &q);
 }
 

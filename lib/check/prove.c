@@ -38,6 +38,16 @@ static void question_end(prover *p, question q)
     clpi_arena_rewind(&p->question, q.arena);
 }
 
+/* Whether the block of an operand stands where prefetched data say. */
+static bool is_of_data(const prover *p, int operand)
+{
+    const clpi_operand *x = &p->ir->operands[operand];
+    for (int d = 0; x->has_block && d < x->rank; d++)
+        if (p->plan->when[x->block[d].index.id] == CLPI_WHEN_DATA)
+            return true;
+    return false;
+}
+
 /* ---- Small facts ---- */
 
 static void add_at_least(prover *p, const clpi_poly *a, const clpi_poly *b, int64_t by)       /* a >= b + by */
@@ -204,6 +214,19 @@ static clp_status prove_storage(prover *p, clpi_race_proof *out)
 
 /* ---- Blocks ---- */
 
+/* Whether the index is below the number of blocks, cdiv(size, n): the way that most grids count. */
+static bool is_block_in_front(prover *p, clpi_side *side, const clpi_block_dim *dim, const clpi_poly *size)
+{
+    clpi_symbols *s = p->symbols;
+    const clpi_poly zero = clpi_poly_constant(0), n = clpi_poly_constant(dim->n), minus = clpi_poly_sum(&zero, size, -1);
+    if (dim->kind != CLPI_BLOCK_PLAIN)
+        return false;
+    const clpi_poly q = clpi_poly_quotient(s->facts, &minus, &n), index = clpi_value_poly(s, side, dim->index, NULL);
+    clpi_poly room = clpi_poly_sum(&zero, &q, -1);
+    room = clpi_poly_sum(&room, &index, -1);
+    return clpi_poly_is_at_least(s->facts, &room, 1);
+}
+
 static bool is_block_inside(prover *p, int operand)
 {
     clpi_symbols *s = p->symbols;
@@ -219,7 +242,8 @@ static bool is_block_inside(prover *p, int operand)
     for (int d = 0; is_inside && d < x->rank; d++) {
         const clpi_poly start = clpi_start_poly(s, &side, operand, d), size = clpi_size_poly(s, operand, d);
         const clpi_poly room = clpi_poly_sum(&size, &start, -1);
-        is_inside = clpi_poly_is_at_least(s->facts, &start, 1 - x->block[d].n) && clpi_poly_is_at_least(s->facts, &room, 1);
+        is_inside = clpi_poly_is_at_least(s->facts, &start, 1 - x->block[d].n) &&
+                    (clpi_poly_is_at_least(s->facts, &room, 1) || is_block_in_front(p, &side, &x->block[d], &size));
     }
     question_end(p, q);
     return is_inside;
@@ -317,7 +341,7 @@ static clp_status prove_all(prover *p)
     for (int i = 0; i < out->n_races; i++)
         CLP_TRY(prove_storage(p, &out->races[i]));
     for (int i = 0; i < out->n_blocks; i++) {
-        p->symbols->why = CLPI_OPAQUE_NOT;
+        p->symbols->why = is_of_data(p, out->blocks[i].operand) ? CLPI_OPAQUE_PREFETCHED : CLPI_OPAQUE_NOT;
         bool is_proved = is_block_inside(p, out->blocks[i].operand);
         out->blocks[i].proof = is_proved ? (clpi_proof){ .verdict = CLPI_PROVED } : (clpi_proof){ CLPI_UNDECIDED, reason(p), NULL };
     }

@@ -9,7 +9,7 @@
 
 enum { MAX_DEPTH = 100 };
 
-#define MAX_EXACT (INT64_C(1) << 59)          /* 64-bit numbers are followed up to here */
+#define MAX_EXACT (INT64_C(1) << 59)          /* where bounds of variables do not tell, 64-bit numbers are followed up to here */
 
 typedef struct reader { clpi_symbols *s; clpi_side *side; int depth; } reader;
 
@@ -36,8 +36,13 @@ static clpi_poly opaque(clpi_symbols *s, clp_dtype d, clpi_opaque why)
 
 static bool fits(clpi_symbols *s, const clpi_poly *p, clp_dtype d)
 {
-    int64_t lo, hi;
+    int64_t lo, hi, least, most;
     dtype_range(d, &lo, &hi);
+    if (p->is_known && hi == CLPI_NO_HIGH) {
+        clpi_poly_interval(s->facts, p, &least, &most);
+        if (least != CLPI_NO_LOW && most != CLPI_NO_HIGH && least >= lo)
+            return true; /* a bound that does not fit 64 bits is none */
+    }
     return clpi_poly_is_within(s->facts, p, lo == CLPI_NO_LOW ? -MAX_EXACT : lo, hi == CLPI_NO_HIGH ? MAX_EXACT : hi);
 }
 
