@@ -33,8 +33,11 @@ static const char *inside_text(clpi_emit *e, const clpi_access *a)
     for (int d = 0; d < a->rank; d++) {
         if (!(a->checked >> d & 1))
             continue;
-        const char *at = clpi_ix_text(e, &a->ix[d]);
-        text = clpi_and_text(e, text, clpi_text(e, "0 <= %s && %s < %s", at, at, size_text(e, a, d)));
+        const clpi_ix *ix = &a->ix[d];
+        const char *at = clpi_ix_text(e, ix);
+        if (ix->node >= 0 || ix->mul < 0 || ix->add < 0)
+            text = clpi_and_text(e, text, clpi_text(e, "0 <= %s", at));
+        text = clpi_and_text(e, text, clpi_text(e, "%s < %s", at, size_text(e, a, d)));
     }
     return text ? text : "1";
 }

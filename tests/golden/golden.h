@@ -1,9 +1,10 @@
 /* golden: kernel files that carry what must come of them.
  *
  *     // What the file shows, in a sentence.
- *     // kernel: matmul                   directives, each may be left out: the kernel, its parameters, the schedule
- *     // params: bm=64, T=bf16
+ *     // kernel: matmul                   directives, each may be left out: the kernel, its parameters, how it
+ *     // params: bm=64, T=bf16            is compiled
  *     // schedule: simt
+ *     // checked: yes
  *     kernel ...
  *     // >>> ir                           a section: what the stage `ir` must give, each line behind `// `
  *     // kernel ...
@@ -25,7 +26,7 @@ typedef struct golden {
     const char *text;                     /* the whole file */
     size_t      n_bytes;
     size_t      n_kernel_bytes;           /* what stands before the first section */
-    char       *kernel, *params, *schedule;       /* NULL: not given */
+    char       *kernel, *params, *schedule, *checked;     /* NULL: not given */
     section     sections[MAX_SECTIONS];
     int         n_sections;
     bool       *is_op_seen;               /* [CLP_N_OPS] of all files; set by the stage `ir` */

@@ -24,10 +24,11 @@ static char *line_after(clpi_arena *arena, const char *p, const char *head)
 static void read_directive(clpi_arena *arena, const char *p, golden *g)
 {
     char *kernel = line_after(arena, p, "// kernel: "), *params = line_after(arena, p, "// params: ");
-    char *schedule = line_after(arena, p, "// schedule: ");
+    char *schedule = line_after(arena, p, "// schedule: "), *checked = line_after(arena, p, "// checked: ");
     g->kernel = kernel ? kernel : g->kernel;
     g->params = params ? params : g->params;
     g->schedule = schedule ? schedule : g->schedule;
+    g->checked = checked ? checked : g->checked;
 }
 
 /* The lines up to `// <<<`, without their `// `; *at moves behind it. */

@@ -118,7 +118,7 @@ static void append(const char *text, size_t n_bytes, void *user)
 static bool stage_emit(clpi_arena *arena, const golden *g, clp_stage stage, clpi_str *out, clpi_str *why)
 {
     const char *text = clpi_arena_strndup(arena, g->text, g->n_kernel_bytes);
-    clp_context_opts opts = { .device = "interp" };
+    clp_context_opts opts = { .device = "interp", .checked = g->checked != NULL };
     clp_context *ctx = NULL;
     clp_kernel *kernel = NULL;
     if (g->schedule)
