@@ -71,6 +71,7 @@ typedef struct detail {
     uint64_t before;              /* what the granule held before the write at hand */
     uint32_t axes;                /* in which the sequences that touch it differ */
     uint8_t  rank;                /* of the pair; 0: none */
+    uint8_t  met;                 /* a bit for each kind of pair that meets: 1 << RANK_ */
     bool     has_changed;         /* some write of the first sequence that wrote changed it */
 } detail;
 
@@ -126,6 +127,8 @@ static void meet(details *d, detail *g, const clpi_touch *touch, bool changes)
             continue;
         g->axes |= axes_between(d, first->program);
         uint8_t rank = rank_of((clpi_touch_kind)k, touch->kind, g->has_changed, changes);
+        if (rank)
+            g->met |= (uint8_t)(1u << rank % RANK_HARD);
         if (rank <= g->rank)
             continue;
         g->rank = rank;
@@ -203,7 +206,10 @@ static clp_status report_granule(const details *d, uint64_t granule, const detai
     const clpi_check *check = d->r->check;
     const clpi_op *ops = check->ir->ops.items;
     int64_t element[CLP_MAX_RANK] = { 0 };
-    clpi_found found = { .operand = operand_of(check->ir, g), .n_programs = 2, .axes = g->axes };
+    const int pair = g->rank % RANK_HARD;
+    clpi_found found = { .operand = operand_of(check->ir, g), .n_programs = 2, .axes = g->axes,
+                         .is_read = pair == RANK_WRITE_WRITE && (g->met >> RANK_WRITE_READ & 1),
+                         .is_updated = pair != RANK_WRITE_ATOMIC && (g->met >> RANK_WRITE_ATOMIC & 1) };
     if (!clpi_shadow_element(check, found.operand, granule, element))
         return CLP_OK;
     found.kind = g->rank < RANK_HARD                                      ? CLP_FINDING_RACE_SAME_VALUE

@@ -78,6 +78,8 @@ static int compare_elements(const clpi_found *a, const clpi_found *b)
 static void merge(clpi_found *to, const clpi_found *from)
 {
     to->axes |= from->axes;
+    to->is_read |= from->is_read;
+    to->is_updated |= from->is_updated;
     to->n_elements += from->n_elements;
     for (int d = 0; d < CLP_MAX_RANK; d++) {
         to->start[d] = from->start[d] < to->start[d] ? from->start[d] : to->start[d];
@@ -202,6 +204,10 @@ static void word_race(const clp_report *r, const clpi_found *f, clpi_str *s)
     }
     if (f->kind == CLP_FINDING_RACE_SAME_VALUE)
         clpi_str_puts(s, "; what is written is there already");
+    if (f->is_read || f->is_updated)
+        clpi_str_add(s, "; %s it too", f->is_read && f->is_updated ? "others read and atomically update"
+                                       : f->is_read                ? "others read"
+                                                                   : "others atomically update");
     put_elements(s, f, x->rank);
     int axis = axis_of(f);
     if (axis >= 0)
@@ -231,23 +237,38 @@ static void word_memory(const clp_report *r, const clpi_found *f, clpi_str *s)
         clpi_str_add(s, f->n_elements == 1 ? "; 1 of %llu" : " of %llu", (unsigned long long)all);
 }
 
-/* "k.plk:6:5: program (0, 0) writes", and the line; the place alone where one message says all, which may have said it. */
+/* "program (0, 0) writes"; nothing of an op that is no access. */
+static void put_access(const clp_report *r, const clpi_found *f, int i, clpi_str *s)
+{
+    if (i >= f->n_programs || r->ir->ops.items[f->op[i]].operand < 0)
+        return;
+    clpi_str_puts(s, " ");
+    clpi_program_print(r->ir, f->program[i], s);
+    clpi_str_add(s, " %s", verb_of(r->ir, f->op[i]));
+}
+
+/* Under the message: "k.plk:6:5: program (0, 0) writes" and the line of the kernel's text, or the op where there is none. A
+ * message that opens with the place has said it.                                                                        */
 static void put_place(const clp_report *r, const clpi_found *f, const char *message, int i, clpi_str *s)
 {
     const clpi_ir *ir = r->ir;
     const clpi_source *source = ir->source;
-    clpi_pos pos = ir->ops.items[f->op[i]].pos;
-    if (pos.line == 0 || !source || !source->file)
+    const clpi_pos pos = ir->ops.items[f->op[i]].pos;
+    if (pos.line && source && source->file) {
+        if (f->n_programs == 2 || strncmp(message, source->file, strlen(source->file)) != 0) {
+            clpi_str_add(s, "\n%s:%u:%u:", source->file, (unsigned)pos.line, (unsigned)pos.column);
+            put_access(r, f, i, s);
+        }
+        clpi_source_line(s, source, pos);
         return;
-    bool is_said = f->n_programs < 2 && !strncmp(message, source->file, strlen(source->file));
-    if (!is_said)
-        clpi_str_add(s, "\n%s:%u:%u:", source->file, (unsigned)pos.line, (unsigned)pos.column);
-    if (f->n_programs == 2) {
-        clpi_str_puts(s, " ");
-        clpi_program_print(ir, f->program[i], s);
-        clpi_str_add(s, " %s", verb_of(ir, f->op[i]));
     }
-    clpi_source_line(s, source, pos);
+    clpi_str_puts(s, "\n   ");
+    put_access(r, f, i, s);
+    clpi_str_puts(s, ": ");
+    if (f->op[i] < ir->n_header)
+        clpi_expr_print(ir, (clp_val){ f->op[i] }, s);
+    else
+        clpi_op_print(ir, f->op[i], s);
 }
 
 static const char *take_text(clp_report *r, clpi_str *s)

@@ -322,6 +322,8 @@ static void print_ops(clpi_printer *p, uint32_t begin, uint32_t end)
 {
     for (uint32_t at = begin; at < end; at++) {
         const clpi_op *op = &p->ir->ops.items[at];
+        const size_t from = p->s->n;
+        const bool is_wanted = at == p->wanted;
         switch (op->kind) {
         case CLP_OP_const:
         case CLP_OP_result: break;                             /* named with their region; written where used */
@@ -332,6 +334,10 @@ static void print_ops(clpi_printer *p, uint32_t begin, uint32_t end)
         case CLP_OP_print:
         case CLP_OP_assert: print_talk(p, op); break;
         default: print_let(p, at);
+        }
+        if (is_wanted) {
+            p->from = from;
+            p->to = p->s->n;
         }
     }
 }
@@ -419,17 +425,38 @@ static void print_declarations(clpi_printer *p)
         clpi_str_puts(p->s, "math fast\n");
 }
 
+/* The whole kernel; p says where the wanted op stands in it. */
+static void print_kernel(clpi_printer *p)
+{
+    const clpi_ir *ir = p->ir;
+    p->name = clpi_alloc(p->s->env, ir->ops.n, sizeof *p->name);
+    if (!p->name) {
+        p->s->failed = true;
+        return;
+    }
+    print_declarations(p);
+    clpi_str_puts(p->s, "{\n");
+    print_ops(p, ir->n_header, ir->ops.n);
+    clpi_str_puts(p->s, "}\n");
+    clpi_free(p->s->env, p->name, ir->ops.n, sizeof *p->name);
+}
+
 void clpi_ir_print(const clpi_ir *ir, clpi_str *s)
 {
     clpi_printer p = { .ir = ir, .s = s, .depth = 1 };
-    p.name = clpi_alloc(s->env, ir->ops.n, sizeof *p.name);
-    if (!p.name) {
-        s->failed = true;
-        return;
-    }
-    print_declarations(&p);
-    clpi_str_puts(s, "{\n");
-    print_ops(&p, ir->n_header, ir->ops.n);
-    clpi_str_puts(s, "}\n");
-    clpi_free(s->env, p.name, ir->ops.n, sizeof *p.name);
+    print_kernel(&p);
+}
+
+void clpi_op_print(const clpi_ir *ir, uint32_t op, clpi_str *s)
+{
+    clpi_str all;
+    clpi_str_init(&all, s->env);
+    clpi_printer p = { .ir = ir, .s = &all, .depth = 1, .wanted = op };
+    print_kernel(&p);
+    while (p.from < p.to && all.text[p.from] == ' ')
+        p.from++;
+    if (p.from < p.to)                        /* without its newline */
+        clpi_str_put(s, all.text + p.from, p.to - 1 - p.from);
+    s->failed |= all.failed;
+    clpi_str_done(&all);
 }

@@ -13,6 +13,8 @@ typedef struct clpi_printer {
     uint32_t      *name;       /* [ops.n] */
     uint32_t       n_named;    /* the last number given */
     int            depth;      /* of indentation */
+    uint32_t       wanted;     /* an op whose text is looked for: it stands there in s */
+    size_t         from, to;
 } clpi_printer;
 
 void clpi_print_value(clpi_printer *p, clp_val v);                     /* its name, or the literal */

@@ -27,6 +27,7 @@ clp_status clpi_tunes(clpi_env *env, clpi_arena *arena, const clpi_file *file, c
                       const clpi_tune **out_tunes, int *out_n);
 
 void clpi_ir_print(const clpi_ir *ir, clpi_str *s);      /* kernel language, one op a line */
+void clpi_op_print(const clpi_ir *ir, uint32_t op, clpi_str *s);    /* what clpi_ir_print writes of one op that has no regions */
 
 /* The header of a kernel described in C: operands, axes, conditions, with the texts read as the kernel language has them.
  * The names of desc are names (clpi_text_is_name), its roles and dtypes exist. false: reported through b, once.          */
