@@ -3,6 +3,7 @@
  *     device.c    finding, opening and describing devices; their limits
  *     memory.c    memory on them
  *     program.c   texts into programs
+ *     units.c     dot instructions of a CPU device
  *     launch.c    launches and their events
  *     print.c     what a launch printed
  *     fault.c     what a checked launch found
@@ -96,6 +97,12 @@ clp_status  clpi_cl_shared_new(clpi_cl_device *dev, clpi_cl_shared **out_shared)
 void        clpi_cl_shared_drop(clpi_cl_shared *shared);     /* by each user once; NULL is none */
 /* what: the kernel's name, for messages. */
 clp_status  clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program);
+
+/* "clpallas version|platform|its version|device|its version|driver": what stored things of a device depend on. */
+void        clpi_cl_put_identity(const clpi_cl_device *dev, clpi_str *out);
+
+/* ---- units.c ---- */
+void        clpi_cl_find_units(clpi_cl_device *dev);     /* sets limits.dot_units; the rest of the device is there */
 
 /* ---- launch.c ---- */
 /* What unit points to stays alive as long as the exe, which becomes a user of shared. code: one of shared's, built. */

@@ -3,31 +3,66 @@
  * In: a dot of the program and the limits. Out: a unit and the sizes around it. A new unit is a new row.                  */
 #include "cl/schedule.h"
 
-/* Register tiles. With 64-byte vectors there are 32 registers: 12 rows of 2 vectors are 24 accumulators, which leave room
+/* The first row that fits is taken. Integers of 8 bits: 256 products of two u8 are the most that f32 adds up exactly, and its
+ * multiply-add runs several times as fast as that of i32.
+ * Register tiles. With 64-byte vectors there are 32 registers: 12 rows of 2 vectors are 24 accumulators, which leave room
  * for two vectors of y and the broadcast of x. With 32-byte vectors there are 16: 6 x 2. With 16-byte vectors 4 x 2 (x86) or
  * more; the least is safe. simt: 8 x 8 accumulators for each work-item, 16 loads for 64 multiply-adds.                   */
+#define TILE(acc_, realisation_, vector_bytes_, rows_, vectors_)                                                                   \
+    .acc = CLP_##acc_, .realisation = CLP_SCHEDULE_##realisation_, .vector_bytes = vector_bytes_, .rows = rows_, .vectors = vectors_
 static const clpi_dot_unit UNITS[] = {
-    { CLP_F32, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
-    { CLP_F32, CLP_SCHEDULE_VECTOR, 32, 6, 2 },
-    { CLP_F32, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
-    { CLP_F64, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
-    { CLP_F64, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
-    { CLP_I32, CLP_SCHEDULE_VECTOR, 64, 12, 2 },
-    { CLP_I32, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
-    { CLP_I64, CLP_SCHEDULE_VECTOR, 0, 4, 2 },
-    { CLP_F32, CLP_SCHEDULE_SIMT, 0, 8, 8 },
-    { CLP_F64, CLP_SCHEDULE_SIMT, 0, 4, 4 },
-    { CLP_I32, CLP_SCHEDULE_SIMT, 0, 8, 8 },
-    { CLP_I64, CLP_SCHEDULE_SIMT, 0, 4, 4 },
+    { TILE(F32, VECTOR, 64, 12, 2), .x = CLP_BF16, .y = CLP_BF16, .needs = CLPI_DOT_AVX512_BF16, .group = 2, .call = "dot_bf16" },
+    { TILE(F32, VECTOR, 64, 12, 2) },
+    { TILE(F32, VECTOR, 32, 6, 2) },
+    { TILE(F32, VECTOR, 0, 4, 2) },
+    { TILE(F64, VECTOR, 64, 12, 2) },
+    { TILE(F64, VECTOR, 0, 4, 2) },
+    { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_U8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte" },
+    { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_I8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte" },
+    { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_I8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte", .is_biased = true },
+    { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_U8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte", .is_biased = true },
+    { TILE(I32, VECTOR, 64, 12, 2), .takes_bytes = true, .packed = CLP_F32, .max_k = 256 },
+    { TILE(I32, VECTOR, 32, 6, 2), .takes_bytes = true, .packed = CLP_F32, .max_k = 256 },
+    { TILE(I32, VECTOR, 0, 4, 2), .takes_bytes = true, .packed = CLP_F32, .max_k = 256 },
+    { TILE(I32, VECTOR, 64, 12, 2) },
+    { TILE(I32, VECTOR, 0, 4, 2) },
+    { TILE(I64, VECTOR, 0, 4, 2) },
+    { TILE(F32, SIMT, 0, 8, 8) },
+    { TILE(F64, SIMT, 0, 4, 4) },
+    { TILE(I32, SIMT, 0, 8, 8) },
+    { TILE(I64, SIMT, 0, 4, 4) },
 };
+#undef TILE
+
+static bool is_byte(clp_dtype d)
+{
+    return d == CLP_I8 || d == CLP_U8;
+}
+
+static bool takes(const clpi_dot_unit *unit, const clpi_dot *d)
+{
+    clp_dtype x = d->a->nodes.items[d->a_value].dtype, y = d->b->nodes.items[d->b_value].dtype;
+    if (unit->takes_bytes && !(is_byte(x) && is_byte(y)))
+        return false;
+    if (unit->group > 1 && d->n <= 2)       /* its instructions want vectors of 16 bytes at least */
+        return false;
+    return (unit->x == CLP_DTYPE_NONE || unit->x == x) && (unit->y == CLP_DTYPE_NONE || unit->y == y);
+}
 
 static const clpi_dot_unit *find_unit(const clpi_cl_schedule *s, const clpi_dot *d)
 {
     clp_dtype acc = d->acc == CLP_U32 ? CLP_I32 : d->acc == CLP_U64 ? CLP_I64 : d->acc;   /* + and * wrap alike */
     for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
-        if (UNITS[i].acc == acc && UNITS[i].realisation == s->realisation && UNITS[i].vector_bytes <= s->limits.vector_bytes)
+        if (UNITS[i].acc == acc && UNITS[i].realisation == s->realisation && UNITS[i].vector_bytes <= s->limits.vector_bytes &&
+            !(UNITS[i].needs & ~s->limits.dot_units) && takes(&UNITS[i], d))
             return &UNITS[i];
     return NULL;
+}
+
+clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d)
+{
+    clp_dtype dtype = p->group > 1 ? CLP_U32 : p->unit->packed ? p->unit->packed : d->acc;
+    return dtype == CLP_I32 ? CLP_U32 : dtype == CLP_I64 ? CLP_U64 : dtype;
 }
 
 static int64_t cdiv(int64_t a, int64_t b)
@@ -68,9 +103,9 @@ static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *
     p->panel = clpi_dot_padding(s, d);
     p->width = p->panel < vector_width(s, d) ? p->panel : vector_width(s, d);
     p->n_panels = (int)cdiv(d->n, p->panel);
-    p->a_stride = d->k + 16;     /* rows a power of two apart would fall into few sets of L1 */
-    p->a_slot = clpi_slot_add(s, arena, d->acc, d->m * p->a_stride, step->number, step->number);
-    p->b_slot = clpi_slot_add(s, arena, d->acc, (int64_t)p->n_panels * p->panel * d->k, step->number, step->number);
+    p->a_stride = p->k + 16;     /* rows a power of two apart would fall into few sets of L1 */
+    p->a_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), d->m * p->a_stride, step->number, step->number);
+    p->b_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), (int64_t)p->n_panels * p->panel * p->k, step->number, step->number);
     return p->a_slot >= 0 && p->b_slot >= 0;
 }
 
@@ -94,6 +129,9 @@ static bool plan_simt(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *ar
 
 bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *out_plan)
 {
-    *out_plan = (clpi_dot_plan){ .unit = find_unit(s, step->dot) };
+    *out_plan = (clpi_dot_plan){ .unit = find_unit(s, step->dot), .group = 1 };
+    if (out_plan->unit->group > 1)
+        out_plan->group = out_plan->unit->group;
+    out_plan->k = cdiv(step->dot->k, out_plan->group);
     return s->realisation == CLP_SCHEDULE_VECTOR ? plan_vector(s, step, arena, out_plan) : plan_simt(s, step, arena, out_plan);
 }

@@ -17,47 +17,115 @@ typedef struct {
     bool                 is_y;
 } packing;
 
-static const char *slot_pointer(clpi_emit *e, const clpi_dot *d, int slot)
+/* A lane of what is packed. */
+static const char *lane_type(const clpi_dot_plan *p, const clpi_dot *d, int width)
 {
-    return clpi_text(e, "((%s%s *)a%d)", clpi_slot_space(e, slot), clpi_packed_type(d, 1), slot);
+    return clpi_cl_type(clpi_dot_lane(p, d), width);
 }
 
-static const char *packed_offset(clpi_emit *e, const packing *p)
+/* slot as elements of a type of its own. */
+static const char *slot_as(clpi_emit *e, int slot, const char *type)
 {
-    int row = e->nest->rank - 2, column = e->nest->rank - 1;
-    const char *lane = e->lane ? clpi_text(e, " + %s", e->lane) : "", *none = "";
-    const char *in_row = e->map->vector_dim == row ? lane : none, *in_column = e->map->vector_dim == column ? lane : none;
+    return clpi_text(e, "((%s%s *)a%d)", clpi_slot_space(e, slot), type, slot);
+}
+
+static const char *slot_pointer(clpi_emit *e, const clpi_stage *stage, int slot)
+{
+    return slot_as(e, slot, lane_type(&stage->dot, stage->step->dot, 1));
+}
+
+/* Where the point's element goes: its lane, or, where elements are neighbours in a lane, the element. */
+static const char *packed_offset(clpi_emit *e, const packing *p, bool is_element)
+{
+    int group = is_element ? p->plan->group : 1, row = e->nest->rank - 2, column = e->nest->rank - 1;
+    const char *r = e->map->vector_dim == row && e->lane ? clpi_text(e, "(d%d + %s)", row, e->lane) : clpi_text(e, "d%d", row);
+    const char *c = e->map->vector_dim == column && e->lane ? clpi_text(e, "(d%d + %s)", column, e->lane) : clpi_text(e, "d%d", column);
     if (!p->is_y)
-        return clpi_text(e, "(d%d%s) * %lld + d%d%s", row, in_row, (long long)p->plan->a_stride, column, in_column);
-    return clpi_text(e, "(d%d%s) / %d * %lld + (d%d%s) * %d + (d%d%s) %% %d", column, in_column, p->plan->panel,
-                     (long long)(p->plan->panel * p->dot->k), row, in_row, p->plan->panel, column, in_column, p->plan->panel);
+        return clpi_text(e, "%s * %lld + %s", r, (long long)(p->plan->a_stride * group), c);
+    const char *panel = clpi_text(e, "%s / %d * %lld", c, p->plan->panel, (long long)(p->plan->panel * p->plan->k * group));
+    if (p->plan->group == 1)
+        return clpi_text(e, "%s + %s * %d + %s %% %d", panel, r, p->plan->panel, c, p->plan->panel);
+    if (!is_element)
+        return clpi_text(e, "%s + %s / %d * %d + %s %% %d", panel, r, p->plan->group, p->plan->panel, c, p->plan->panel);
+    return clpi_text(e, "%s + %s / %d * %d + %s %% %d * %d + %s %% %d", panel, r, group, p->plan->panel * group, c, p->plan->panel,
+                     group, r, group);
+}
+
+/* value in to[offset ..]: one, neighbours, or one by one. */
+static void store_lanes(clpi_emit *e, const packing *p, int slot, const char *type, const char *vector_type, int bytes,
+                        const char *value)
+{
+    const char *to = slot_as(e, slot, type), *space = clpi_slot_space(e, slot);
+    bool is_element = p->plan->group > 1;
+    if (e->width == 1) {
+        clpi_line(e, "%s[%s] = %s;", to, packed_offset(e, p, is_element), value);
+    } else if (e->map->vector_dim == e->nest->rank - 1) {
+        clpi_line(e, "*(%s%s *)(%s + %s) = %s;", space, clpi_unaligned(e, vector_type, bytes), to, packed_offset(e, p, is_element), value);
+    } else {
+        clpi_line(e, "%s e[%d];", type, e->width);
+        clpi_line(e, "vstore%d(%s, 0, e);", e->width, value);
+        e->lane = "l";
+        clpi_line(e, "for (int l = 0; l < %d; l++)", e->width);
+        clpi_line(e, "    %s[%s] = e[l];", to, packed_offset(e, p, is_element));
+        e->lane = NULL;
+    }
+}
+
+static void store_whole_lanes(clpi_emit *e, const packing *p, int slot, clp_dtype from, const char *value)
+{
+    clp_dtype lane = clpi_dot_lane(p->plan, p->dot), to = lane == CLP_U32 ? CLP_I32 : lane == CLP_U64 ? CLP_I64 : lane;
+    const char *type = clpi_cl_type(lane, e->width);
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_cast(&e->prelude, &s, p->dot->acc == CLP_U32 || p->dot->acc == CLP_U64 ? p->dot->acc : to, from, e->width, 32, value);
+    value = clpi_take_text(e, &s);
+    if (clpi_is_int(lane))
+        value = clpi_text(e, "as_%s(%s)", type, value);
+    store_lanes(e, p, slot, clpi_cl_type(lane, 1), type, (int)clpi_rep_bytes(lane), value);
+}
+
+/* An element in its stored form, as unsigned bits. */
+static const char *element_bits(clpi_emit *e, const packing *p, clp_dtype from, const char *value)
+{
+    clpi_str s;
+    if (from == CLP_BF16) {
+        clpi_str_init(&s, e->arena->env);
+        clpi_prelude_stored(&e->prelude, &s, from, e->width, 32, value);
+        return clpi_take_text(e, &s);
+    }
+    const char *type = clpi_cl_type(CLP_U8, e->width);
+    value = clpi_text(e, "as_%s(%s)", type, value);
+    return p->plan->unit->is_biased && !p->is_y ? clpi_text(e, "%s ^ (%s)(128)", value, type) : value;
+}
+
+/* Elements that share a lane. Rows of y are rows of k: the first of a lane sets it, the next ones are put into it. */
+static void store_grouped(clpi_emit *e, const packing *p, int slot, clp_dtype from, const char *value)
+{
+    clp_dtype stored = p->plan->group == 2 ? CLP_U16 : CLP_U8;
+    const char *bits = element_bits(e, p, from, value);
+    if (!p->is_y || e->width == 1 || e->map->vector_dim != e->nest->rank - 1) {
+        store_lanes(e, p, slot, clpi_cl_type(stored, 1), clpi_cl_type(stored, e->width), (int)clpi_rep_bytes(stored), bits);
+        return;
+    }
+    const char *type = clpi_cl_type(CLP_U32, e->width), *space = clpi_slot_space(e, slot);
+    int row = e->nest->rank - 2;
+    clpi_line(e, "%s%s *const to = (%s%s *)(%s + %s);", space, clpi_unaligned(e, type, 4), space, clpi_unaligned(e, type, 4),
+              slot_as(e, slot, "uint"), packed_offset(e, p, false));
+    clpi_line(e, "const %s bits = convert_%s(%s) << (%s)(d%d %% %d * %d);", type, type, bits, type, row, p->plan->group,
+              clp_dtype_bits(stored));
+    clpi_line(e, "*to = d%d %% %d == 0 ? bits : *to | bits;", row, p->plan->group);
 }
 
 static void store_packed(clpi_emit *e)
 {
     const packing *p = e->user;
-    const clpi_dot *d = p->dot;
-    int node = p->is_y ? d->b_value : d->a_value, slot = p->is_y ? p->plan->b_slot : p->plan->a_slot, width = e->width;
+    int node = p->is_y ? p->dot->b_value : p->dot->a_value, slot = p->is_y ? p->plan->b_slot : p->plan->a_slot;
     clp_dtype from = e->nest->nodes.items[node].dtype;
-    clpi_str s;
-    clpi_str_init(&s, e->arena->env);
-    clpi_prelude_cast(&e->prelude, &s, d->acc, from, width, 32, clpi_value_text(e, node, width, 32));
-    const char *value = clpi_take_text(e, &s), *to = slot_pointer(e, d, slot), *space = clpi_slot_space(e, slot);
-    if (d->acc != CLP_F32 && d->acc != CLP_F64)
-        value = clpi_text(e, "as_%s(%s)", clpi_packed_type(d, width), value);
-    if (width == 1) {
-        clpi_line(e, "%s[%s] = %s;", to, packed_offset(e, p), value);
-    } else if (e->map->vector_dim == e->nest->rank - 1) {
-        const char *type = clpi_unaligned(e, clpi_packed_type(d, width), (int)clpi_rep_bytes(d->acc));
-        clpi_line(e, "*(%s%s *)(%s + %s) = %s;", space, type, to, packed_offset(e, p), value);
-    } else {
-        clpi_line(e, "%s e[%d];", clpi_packed_type(d, 1), width);
-        clpi_line(e, "vstore%d(%s, 0, e);", width, value);
-        e->lane = "l";
-        clpi_line(e, "for (int l = 0; l < %d; l++)", width);
-        clpi_line(e, "    %s[%s] = e[l];", to, packed_offset(e, p));
-        e->lane = NULL;
-    }
+    const char *value = clpi_value_text(e, node, e->width, 32);
+    if (p->plan->group > 1)
+        store_grouped(e, p, slot, from, value);
+    else
+        store_whole_lanes(e, p, slot, from, value);
 }
 
 static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
@@ -84,28 +152,91 @@ static void pack_y(clpi_emit *e, const clpi_stage *stage)
     pack(e, stage, true);
 }
 
-/* The columns that the last panel has beyond n. */
-static void fill_last_panel(clpi_emit *e, const clpi_stage *stage)
+/* What no element is packed into: the columns that the last panel has beyond n, and, where neighbours in k share a lane, what
+ * the last lanes have beyond k. Before packing.                                                                          */
+static void clear_rest(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
-    int64_t columns = (int64_t)stage->dot.n_panels * stage->dot.panel;
-    if (columns == d->n)
-        return;
-    clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->k);
-    clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % stage->dot.panel),
-              (long long)stage->dot.panel);
-    clpi_line(e, "        %s[%lld + row * %d + column] = 0;", slot_pointer(e, d, stage->dot.b_slot),
-              (long long)((stage->dot.n_panels - 1) * stage->dot.panel * d->k), stage->dot.panel);
+    const clpi_dot_plan *p = &stage->dot;
+    int64_t columns = (int64_t)p->n_panels * p->panel;
+    bool has_rest = d->k % p->group != 0;
+    if (columns != d->n) {
+        clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)p->k);
+        clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % p->panel), (long long)p->panel);
+        clpi_line(e, "        %s[%lld + row * %d + column] = 0;", slot_pointer(e, stage, p->b_slot),
+                  (long long)((p->n_panels - 1) * p->panel * p->k), p->panel);
+    }
+    if (has_rest) {
+        clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->m);
+        clpi_line(e, "    %s[row * %lld + %lld] = 0;", slot_pointer(e, stage, p->a_slot), (long long)p->a_stride, (long long)(p->k - 1));
+        clpi_line(e, "for (int column = 0; column < %lld; column++)", (long long)columns);
+        clpi_line(e, "    %s[column / %d * %lld + %lld + column %% %d] = 0;", slot_pointer(e, stage, p->b_slot), p->panel,
+                  (long long)(p->panel * p->k), (long long)((p->k - 1) * p->panel), p->panel);
+    }
 }
 
 /* ---- Register tiles ---- */
 
-static const char *multiply_add(clpi_emit *e, const clpi_dot_plan *p, const clpi_dot *d, int i, int j)
+static const char *multiply_add(clpi_emit *e, const clpi_stage *stage, const char *sum, const char *x, const char *y)
 {
-    const char *x = p->width > 1 ? clpi_text(e, "(%s)x%d", clpi_packed_type(d, p->width), i) : clpi_text(e, "x%d", i);
-    if (clpi_is_float(d->acc))
-        return clpi_text(e, "fma(%s, y%d, c%d_%d)", x, j, i, j);
-    return clpi_text(e, "c%d_%d + %s * y%d", i, j, x, j);
+    const clpi_dot_plan *p = &stage->dot;
+    clp_dtype lane = clpi_dot_lane(p, stage->step->dot);
+    if (p->width > 1)
+        x = clpi_text(e, "(%s)%s", clpi_cl_type(lane, p->width), x);
+    if (p->unit->call) {
+        clpi_str s;
+        clpi_str_init(&s, e->arena->env);
+        clpi_prelude_dot(&e->prelude, &s, p->unit->call, p->unit->acc == CLP_I32 ? CLP_U32 : p->unit->acc, p->width, sum, x, y);
+        return clpi_take_text(e, &s);
+    }
+    if (clpi_is_float(lane))
+        return clpi_text(e, "fma(%s, %s, %s)", x, y, sum);
+    return clpi_text(e, "%s + %s * %s", sum, x, y);
+}
+
+/* One step of k for all accumulators of a register tile. */
+static void multiply_step(clpi_emit *e, const clpi_stage *stage, int rows)
+{
+    const clpi_dot *d = stage->step->dot;
+    const clpi_dot_plan *p = &stage->dot;
+    const char *type = lane_type(p, d, p->width), *one = lane_type(p, d, 1), *y_space = clpi_slot_space(e, p->b_slot);
+    const char *loose = p->width > 1 ? clpi_unaligned(e, type, (int)clpi_rep_bytes(clpi_dot_lane(p, d))) : type;
+    int vectors = p->panel / p->width;
+    for (int j = 0; j < vectors; j++)
+        clpi_line(e, "const %s y%d = *(%sconst %s *)(y + k * %d + %d);", type, j, y_space, loose, p->panel, j * p->width);
+    for (int i = 0; i < rows; i++) {
+        clpi_line(e, "const %s x%d = x[k + %lld];", one, i, (long long)(i * p->a_stride));
+        for (int j = 0; j < vectors; j++) {
+            const char *sum = clpi_text(e, "c%d_%d", i, j);
+            clpi_line(e, "%s = %s;", sum, multiply_add(e, stage, sum, clpi_text(e, "x%d", i), clpi_text(e, "y%d", j)));
+        }
+    }
+}
+
+/* Accumulators of another dtype than the result's: all of them stay exact for max_k steps, then they are added to it. */
+static void accumulate_apart(clpi_emit *e, const clpi_stage *stage, int rows, const char *c_type, const char *c_space, int64_t c_stride)
+{
+    const clpi_dot *d = stage->step->dot;
+    const clpi_dot_plan *p = &stage->dot;
+    int vectors = p->panel / p->width;
+    const char *type = lane_type(p, d, p->width), *held = clpi_cl_type(d->acc, p->width);
+    clpi_open(e, "for (int from = 0; from < %lld; from += %d)", (long long)p->k, p->unit->max_k);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < vectors; j++)
+            clpi_line(e, "%s c%d_%d = 0;", type, i, j);
+    clpi_open(e, "for (int k = from; k < min(from + %d, %lld); k++)", p->unit->max_k, (long long)p->k);
+    multiply_step(e, stage, rows);
+    clpi_close(e);
+    for (int i = 0; i < rows; i++)
+        for (int j = 0; j < vectors; j++) {
+            const char *at = clpi_text(e, "*(%s%s *)(c + %lld)", c_space, c_type, (long long)(i * c_stride + j * p->width));
+            const char *sum = clpi_text(e, "as_%s(convert_%s(c%d_%d))", clpi_packed_type(d, p->width), held, i, j);
+            if (d->accumulates)
+                clpi_line(e, "%s += %s;", at, sum);
+            else
+                clpi_line(e, "%s = from > 0 ? %s + %s : %s;", at, at, sum, sum);
+        }
+    clpi_close(e);
 }
 
 static void accumulate(clpi_emit *e, const clpi_stage *stage, int rows, int64_t c_stride)
@@ -115,27 +246,41 @@ static void accumulate(clpi_emit *e, const clpi_stage *stage, int rows, int64_t 
     int vectors = p->panel / p->width;
     const char *type = clpi_packed_type(d, p->width), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
     const char *loose = p->width > 1 ? clpi_unaligned(e, type, (int)clpi_rep_bytes(d->acc)) : type;
-    const char *y_space = clpi_slot_space(e, p->b_slot);
+    if (p->unit->packed) {
+        accumulate_apart(e, stage, rows, loose, c_space, c_stride);
+        return;
+    }
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++) {
+            const char *bias = p->unit->is_biased ? clpi_text(e, " - b%d", j) : "";
             if (d->accumulates)
-                clpi_line(e, "%s c%d_%d = *(%s%s *)(c + %lld);", type, i, j, c_space, loose,
-                          (long long)(i * c_stride + j * p->width));
+                clpi_line(e, "%s c%d_%d = *(%s%s *)(c + %lld)%s;", type, i, j, c_space, loose,
+                          (long long)(i * c_stride + j * p->width), bias);
             else
-                clpi_line(e, "%s c%d_%d = 0;", type, i, j);
+                clpi_line(e, "%s c%d_%d = 0%s;", type, i, j, bias);
         }
-    clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)d->k);
-    for (int j = 0; j < vectors; j++)
-        clpi_line(e, "const %s y%d = *(%sconst %s *)(y + k * %d + %d);", type, j, y_space, loose, p->panel, j * p->width);
-    for (int i = 0; i < rows; i++) {
-        clpi_line(e, "const %s x%d = x[k + %lld];", clpi_packed_type(d, 1), i, (long long)(i * p->a_stride));
-        for (int j = 0; j < vectors; j++)
-            clpi_line(e, "c%d_%d = %s;", i, j, multiply_add(e, p, d, i, j));
-    }
+    clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)p->k);
+    multiply_step(e, stage, rows);
     clpi_close(e);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++)
             clpi_line(e, "*(%s%s *)(c + %lld) = c%d_%d;", c_space, loose, (long long)(i * c_stride + j * p->width), i, j);
+}
+
+/* 128 times the sum of each column of a panel: what the bias of x adds to every row. */
+static void sum_columns(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_dot *d = stage->step->dot;
+    const clpi_dot_plan *p = &stage->dot;
+    const char *type = lane_type(p, d, p->width), *loose = clpi_unaligned(e, type, 4), *space = clpi_slot_space(e, p->b_slot);
+    for (int j = 0; j < p->panel / p->width; j++)
+        clpi_line(e, "%s b%d = 0;", type, j);
+    clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)p->k);
+    for (int j = 0; j < p->panel / p->width; j++) {
+        const char *y = clpi_text(e, "*(%sconst %s *)(y + k * %d + %d)", space, loose, p->panel, j * p->width), *sum = clpi_text(e, "b%d", j);
+        clpi_line(e, "%s = %s;", sum, multiply_add(e, stage, sum, "0x80808080u", y));
+    }
+    clpi_close(e);
 }
 
 static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, const char *c_base, int64_t c_stride)
@@ -145,8 +290,8 @@ static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, const
     const char *type = clpi_packed_type(d, 1), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
     clpi_line(e, "%s%s *const c = (%s%s *)(%s) + row * %lld + panel * %d;", c_space, type, c_space, type, c_base,
               (long long)c_stride, p->panel);
-    clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_slot_space(e, p->a_slot), type, slot_pointer(e, d, p->a_slot),
-              (long long)p->a_stride);
+    clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_slot_space(e, p->a_slot), lane_type(p, d, 1),
+              slot_pointer(e, stage, p->a_slot), (long long)p->a_stride);
     accumulate(e, stage, rows, c_stride);
 }
 
@@ -160,15 +305,17 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
         clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
         c_base = clpi_text(e, "%s + d%d * %lld", c_base, b, (long long)dest->stride[b]);
     }
+    clear_rest(e, stage);
     clpi_line(e, "/* pack x row by row */");
     clpi_emit_versions(e, &stage->edges, pack_x, stage);
     clpi_line(e, "/* pack y into panels of columns */");
     clpi_emit_versions(e, &stage->edges_b, pack_y, stage);
-    fill_last_panel(e, stage);
     int64_t c_stride = dest->stride[d->n_batch], whole = d->m - d->m % p->rows;
     clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
-    clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), clpi_packed_type(d, 1),
-              slot_pointer(e, d, p->b_slot), (long long)(p->panel * d->k));
+    clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), lane_type(p, d, 1),
+              slot_pointer(e, stage, p->b_slot), (long long)(p->panel * p->k));
+    if (p->unit->is_biased)
+        sum_columns(e, stage);
     if (whole > 0) {
         clpi_open(e, "for (int row = 0; row < %lld; row += %d)", (long long)whole, p->rows);
         register_tile(e, stage, p->rows, c_base, c_stride);

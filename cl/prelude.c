@@ -322,6 +322,12 @@ void clpi_prelude_prefers(clpi_prelude *p, clpi_str *out, clpi_op_kind op, clp_d
               (const char *const[]){ a, a_index, b, b_index }, 4);
 }
 
+void clpi_prelude_dot(clpi_prelude *p, clpi_str *out, const char *call, clp_dtype acc, int width, const char *sum, const char *x,
+                      const char *y)
+{
+    put_named(p, out, call, acc, width, (const char *const[]){ sum, x, y }, 3);
+}
+
 /* ---- Atomics ---- */
 
 bool clpi_prelude_has_atomic(const clpi_limits *limits, clp_dtype dtype)

@@ -476,6 +476,28 @@ $M $f($T a, int$lanes a_index, $T b, int$lanes b_index)
     return (b < a) | ((b == a) & convert_$M(b_index < a_index));
 }
 
+//# dot_bf16 f32
+/* sum + x.lo * y.lo + x.hi * y.hi, bf16 in the halves of each lane; takes subnormals for zeros (AVX512-BF16). */
+$T $f($T sum, $U x, $U y)
+{
+    __asm__("vdpbf16ps %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+    return sum;
+}
+//# dot_ubyte_byte u32
+/* sum + the four products of each lane's bytes, those of x unsigned, those of y signed (AVX512-VNNI). */
+$T $f($T sum, $T x, $T y)
+{
+    __asm__("vpdpbusd %2, %1, %0" : "+v"(sum) : "v"(x), "v"(y));
+    return sum;
+}
+//# dot_byte_ubyte u32
+/* The same, those of x signed, those of y unsigned. */
+$T $f($T sum, $T x, $T y)
+{
+    __asm__("vpdpbusd %1, %2, %0" : "+v"(sum) : "v"(x), "v"(y));
+    return sum;
+}
+
 //# nibble i4
 char $f(__global const uchar *p, long i)
 {

@@ -85,6 +85,10 @@ void clpi_prelude_reduce(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction,
 void clpi_prelude_prefers(clpi_prelude *p, clpi_str *out, clpi_op_kind op, clp_dtype dtype, int width,
                           const char *a, const char *a_index, const char *b, const char *b_index);
 
+/* ---- Dots: a lane of x and of y holds several neighbours in k; call: a section that dot units name ---- */
+void clpi_prelude_dot(clpi_prelude *p, clpi_str *out, const char *call, clp_dtype acc, int width, const char *sum, const char *x,
+                      const char *y);
+
 /* ---- Atomics: one element; the expression is its old value ---- */
 typedef enum clpi_space { CLPI_SPACE_GLOBAL, CLPI_SPACE_LOCAL, CLPI_SPACE_PRIVATE } clpi_space;
 /* op: an atomic_ op. dtype: i32 u32 f32, and i64 u64 f64 where limits.has_int64_atomics. pointer: to dtype, in `space`.

@@ -53,20 +53,24 @@ static clp_status fail_build(clpi_cl_device *dev, const char *what, cl_program p
  * A binary stands in the store under all that it depends on; the implementation checks it once more, and what it does not
  * take is built from the text.                                                                                          */
 
-/* "version|platform|its version|device|its version|driver|options|text", in key. */
-static void put_key(clpi_cl_device *dev, const char *options, const char *text, clpi_str *key)
+void clpi_cl_put_identity(const clpi_cl_device *dev, clpi_str *out)
 {
     static const cl_device_info facts[] = { CL_DEVICE_NAME, CL_DEVICE_VERSION, CL_DRIVER_VERSION };
     static const cl_platform_info platform_facts[] = { CL_PLATFORM_NAME, CL_PLATFORM_VERSION };
     cl_platform_id platform = NULL;
     char fact[512];
     (void)clGetDeviceInfo(dev->id, CL_DEVICE_PLATFORM, sizeof platform, &platform, NULL);
-    clpi_str_add(key, "program|%s", clp_version());
+    clpi_str_add(out, "clpallas %s", clp_version());
     for (size_t i = 0; i < sizeof platform_facts / sizeof *platform_facts; i++)
-        clpi_str_add(key, "|%s", clGetPlatformInfo(platform, platform_facts[i], sizeof fact, fact, NULL) == CL_SUCCESS ? fact : "");
+        clpi_str_add(out, "|%s", clGetPlatformInfo(platform, platform_facts[i], sizeof fact, fact, NULL) == CL_SUCCESS ? fact : "");
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
-        clpi_str_add(key, "|%s", clGetDeviceInfo(dev->id, facts[i], sizeof fact, fact, NULL) == CL_SUCCESS ? fact : "");
-    clpi_str_add(key, "|%s|", options);
+        clpi_str_add(out, "|%s", clGetDeviceInfo(dev->id, facts[i], sizeof fact, fact, NULL) == CL_SUCCESS ? fact : "");
+}
+
+static void put_key(const clpi_cl_device *dev, const char *options, const char *text, clpi_str *key)
+{
+    clpi_cl_put_identity(dev, key);
+    clpi_str_add(key, "|program|%s|", options);
     clpi_str_puts(key, text);
 }
 

@@ -35,13 +35,23 @@ typedef struct clpi_tile_place {
     int64_t   stride[CLP_MAX_RANK];   /* elements; 0 for the rows of a tile that keeps one */
 } clpi_tile_place;
 
-/* One way to multiply: the rows of the table in dot.c. */
+/* One way to multiply: the rows of the table in dot.c. What is not said of a row is that operands of any dtype are packed in
+ * the accumulators' and multiplied one by one.                                                                           */
 typedef struct clpi_dot_unit {
-    clp_dtype      acc;           /* of the accumulators; the operands are packed in it */
+    clp_dtype      acc;           /* of the accumulators */
     clp_schedule   realisation;
     uint32_t       vector_bytes;  /* least native vector that it is meant for */
     int            rows;          /* of a register tile (simt: of one work-item) */
     int            vectors;       /* of a register tile, side by side (simt: columns of one work-item) */
+    clp_dtype      x, y;          /* the only operands it takes */
+    uint32_t       needs;         /* CLPI_DOT_ */
+    int            group;         /* neighbours in k that lie together in a lane of 32 bits, in their stored form */
+    const char    *call;          /* the prelude's function that multiplies such lanes, adding to the accumulators */
+    bool           is_biased;     /* 8 bits: x is packed with its top bit flipped, which is 128 more, or seen as signed 128 less;
+                                     128 times the sum of y's column is taken off again */
+    bool           takes_bytes;   /* operands of 8 bits alone, signed or not */
+    clp_dtype      packed;        /* packed, and summed, in another dtype than acc; added to acc after every max_k */
+    int            max_k;
 } clpi_dot_unit;
 
 /* A dot, blocked. vector: x is packed row by row (stride a_stride), y into panels of `width * vectors` columns; for each
@@ -49,6 +59,8 @@ typedef struct clpi_dot_unit {
  * work-item keeps rows x panel accumulators, strided by group_rows and group_columns, and blocks of all of them cover m x n. */
 typedef struct clpi_dot_plan {
     const clpi_dot_unit *unit;
+    int     group;                /* unit->group, at least 1 */
+    int64_t k;                    /* lanes of k: the dot's k in groups, rounded up */
     int     width;                /* lanes of a vector; simt: 1 */
     int     rows;                 /* of a register tile: unit->rows, fewer when the dot has fewer */
     int     panel;                /* columns of a panel of y; simt: of one work-item's accumulators */
@@ -118,6 +130,7 @@ bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim);
 
 /* dot.c: which unit, how blocked. */
 bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *out_plan);
+clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d);    /* what the operands are packed in; integers unsigned, to wrap */
 int  clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d);   /* columns of dest are rounded up to a multiple of this */
 
 /* place.c: homes of tiles and other arrays. */

@@ -8,6 +8,12 @@
 
 #include "plan/plan.h"
 
+/* Dot instructions of a CPU device that inline assembly of its OpenCL C reaches (a probe has run). */
+enum {
+    CLPI_DOT_AVX512_BF16 = 1,         /* vdpbf16ps: pairs of bf16 into f32 */
+    CLPI_DOT_AVX512_VNNI = 2          /* vpdpbusd: quads of u8 by i8 into i32 */
+};
+
 /* Facts about a device, plain data. The text of a kernel is a function of IR, plan, these and the schedule alone. */
 typedef struct clpi_limits {
     bool     is_cpu;
@@ -25,6 +31,7 @@ typedef struct clpi_limits {
     uint32_t compute_units;
     uint32_t vector_bytes;          /* of the widest native vector: 16, 32, 64 */
     uint64_t l1_bytes, l2_bytes;    /* data caches of one unit */
+    uint32_t dot_units;             /* CLPI_DOT_ that it has */
 } clpi_limits;
 
 /* What a backend may call in the context it serves. */

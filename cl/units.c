@@ -1,0 +1,113 @@
+/* units: which dot instructions of the host's CPU a device's OpenCL C reaches.
+ * In: an open device. Out: CLPI_DOT_ bits of its limits. A CPU device is this host; what its CPU has, CPUID says (and whether the
+ * system keeps the registers); whether inline assembly gets there, a program that uses it: it is built and run once for each
+ * device and driver, and the store remembers.                                                                            */
+#include <string.h>
+
+#include "cl/cl.h"
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <cpuid.h>
+
+/* Intel SDM, volume 2, CPUID; volume 1, 13.3: bits 5 to 7 of XCR0 are the state of AVX-512. */
+static uint32_t units_of_host(void)
+{
+    unsigned a, b, c, d, low, high;
+    uint32_t units = 0;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27)))       /* OSXSAVE */
+        return 0;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if ((low & 0xe6u) != 0xe6u || !__get_cpuid_count(7, 0, &a, &b, &c, &d))
+        return 0;
+    if (!(b & (1u << 16)) || !(b & (1u << 31)))                     /* AVX512F, AVX512VL */
+        return 0;
+    if (c & (1u << 11))
+        units |= CLPI_DOT_AVX512_VNNI;
+    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5)))
+        units |= CLPI_DOT_AVX512_BF16;
+    return units;
+}
+#else
+static uint32_t units_of_host(void)
+{
+    return 0;
+}
+#endif
+
+/* Lane i has the sums 1 * 1 + 2 * 2 of bf16, and 250 * -1 + 1 * 2 + 0 + 0 of bytes. */
+static const char probe_text[] =
+    "__kernel void probe(__global float *o)\n"
+    "{\n"
+    "    float16 f = 0; uint16 n = 0;\n"
+    "    const uint16 pair = 0x40003f80u, ubytes = 0x000001fau, bytes = 0x000002ffu;\n"
+    "#ifdef BF16\n"
+    "    __asm__(\"vdpbf16ps %2, %1, %0\" : \"+v\"(f) : \"v\"(pair), \"v\"(pair));\n"
+    "#endif\n"
+    "#ifdef VNNI\n"
+    "    __asm__(\"vpdpbusd %2, %1, %0\" : \"+v\"(n) : \"v\"(ubytes), \"v\"(bytes));\n"
+    "#endif\n"
+    "    vstore16(f, 0, o);\n"
+    "    vstore16(convert_float16(as_int16(n)), 1, o);\n"
+    "}\n";
+
+typedef struct probe { uint32_t unit; const char *options; int at; float expected; } probe;
+static const probe probes[] = {
+    { CLPI_DOT_AVX512_BF16, "-D BF16", 0, 5.0f },
+    { CLPI_DOT_AVX512_VNNI, "-D VNNI", 16, -248.0f },
+};
+
+static bool runs(clpi_cl_device *dev, cl_program program, const probe *p)
+{
+    float out[32] = { 0 };
+    cl_int code;
+    bool is_right = false;
+    cl_kernel kernel = clCreateKernel(program, "probe", &code);
+    cl_mem mem = clCreateBuffer(dev->context, CL_MEM_WRITE_ONLY, sizeof out, NULL, &code);
+    if (kernel && mem && clSetKernelArg(kernel, 0, sizeof mem, &mem) == CL_SUCCESS &&
+        clEnqueueNDRangeKernel(dev->queue, kernel, 1, NULL, (const size_t[]){ 1 }, (const size_t[]){ 1 }, 0, NULL, NULL) == CL_SUCCESS &&
+        clEnqueueReadBuffer(dev->queue, mem, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL) == CL_SUCCESS)
+        is_right = true;
+    for (int i = 0; i < 16; i++)
+        is_right = is_right && out[p->at + i] == p->expected;
+    if (mem)
+        clReleaseMemObject(mem);
+    if (kernel)
+        clReleaseKernel(kernel);
+    return is_right;
+}
+
+static bool has_unit(clpi_cl_device *dev, const probe *p)
+{
+    cl_program program;
+    if (clpi_cl_build(dev, "probe", probe_text, p->options, &program))
+        return false;
+    bool is_right = runs(dev, program, p);
+    clReleaseProgram(program);
+    return is_right;
+}
+
+void clpi_cl_find_units(clpi_cl_device *dev)
+{
+    uint32_t host = dev->limits.is_cpu && dev->limits.vector_bytes == 64 ? units_of_host() : 0;
+    clpi_str key;
+    clpi_arena arena;
+    void *kept;
+    size_t n;
+    if (!host)
+        return;
+    clpi_str_init(&key, dev->host.env);
+    clpi_arena_init(&arena, dev->host.env);
+    clpi_cl_put_identity(dev, &key);
+    clpi_str_add(&key, "|units of %u|%s", (unsigned)host, probe_text);
+    if (clpi_store_get(&dev->store, key.text, key.n, &arena, &kept, &n) && n == sizeof dev->limits.dot_units) {
+        memcpy(&dev->limits.dot_units, kept, n);
+        dev->limits.dot_units &= host;
+    } else {
+        for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
+            if ((host & probes[i].unit) && has_unit(dev, &probes[i]))
+                dev->limits.dot_units |= probes[i].unit;
+        clpi_store_put(&dev->store, key.text, key.n, &dev->limits.dot_units, sizeof dev->limits.dot_units);
+    }
+    clpi_arena_done(&arena);
+    clpi_str_done(&key);
+}
