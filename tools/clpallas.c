@@ -13,8 +13,10 @@ typedef struct command {
 static const command commands[] = {
     { "run", command_run, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_RUN | TAKES_JSON,
       "FILE[:KERNEL] [options]", "run a kernel on arrays" },
-    { "show", command_show, TAKES_KERNEL | TAKES_ARRAYS | TAKES_SVG, "FILE[:KERNEL] [options]",
-      "draw which program sees which block" },
+    { "check", command_check, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_CHECK | TAKES_JSON, "FILE[:KERNEL] [options]",
+      "find races and memory faults; compare the device and the interpreter" },
+    { "show", command_show, TAKES_KERNEL | TAKES_ARRAYS | TAKES_SVG | TAKES_TRACE, "FILE[:KERNEL] [options]",
+      "draw which program sees which block; show what one program does" },
     { "emit", command_emit, TAKES_KERNEL | TAKES_DEVICE | TAKES_STAGE, "FILE[:KERNEL] [options]",
       "print what the compiler makes of a kernel" },
     { "bench", command_bench, TAKES_BENCH | TAKES_DEVICE | TAKES_JSON, "[NAME...] [options]",

@@ -11,7 +11,7 @@
 
 typedef enum kind {
     PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, SCHEDULE, CHECKED, ORDER, TIME, VERIFY, SVG, FILE_OUT,
-    STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, LIST, QUIET, JSON, HELP
+    STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, ONLY, ALSO, BISECT, SHUFFLES, SEED, OF, TRACE, LIST, QUIET, JSON, HELP
 } kind;
 
 typedef struct row {
@@ -21,6 +21,9 @@ typedef struct row {
     const char *value;            /* NULL: none; "[N]": may follow if it is a number */
     const char *help;
 } row;
+
+#define USUAL_NAMES "proofs, races, memory, orders, device"
+#define CHECK_NAMES USUAL_NAMES ", non-finite, overflow, division-by-zero, bisect"
 
 static const row rows[] = {
     { "-p", PARAMS, TAKES_KERNEL | TAKES_BENCH, "NAME=VALUE,...", "parameters of the kernel; may be repeated" },
@@ -45,6 +48,15 @@ static const row rows[] = {
     { "--plan", STAGE_PLAN, TAKES_STAGE, NULL, "what holds on every device" },
     { "--nest", STAGE_NEST, TAKES_STAGE, NULL, "loops and tiles" },
     { "--cl", STAGE_CL, TAKES_STAGE, NULL, "OpenCL C" },
+    { "--only", ONLY, TAKES_CHECK, "CHECK,...", "these checks alone: " CHECK_NAMES },
+    { "--also", ALSO, TAKES_CHECK, "CHECK,...", "these beside the usual ones, which are " USUAL_NAMES },
+    { "--bisect", BISECT, TAKES_CHECK, NULL, "where the device differs: the first statement whose value does" },
+    { "--shuffles", SHUFFLES, TAKES_CHECK, "N", "shuffled orders to be tried (3)" },
+    { "--seed", SEED, TAKES_CHECK, "N", "of the first of them" },
+    { "--svg", SVG, TAKES_CHECK, "FILE", "draw which program wrote each element of an operand, conflicts hatched" },
+    { "--of", OF, TAKES_CHECK, "NAME", "the operand to be drawn, where the kernel writes several" },
+    { "--trace", TRACE, TAKES_TRACE, "AXIS=N,...",
+      "what one program does: the value of every statement; axes that are left out are 0; \"first\": all" },
     { "--svg", SVG, TAKES_SVG, "FILE", "draw into an SVG file instead of the terminal" },
     { "--output", FILE_OUT, TAKES_STAGE, "FILE", "write to a file" },
     { "--list", LIST, TAKES_BENCH, NULL, "say what there is to be measured" },
@@ -126,7 +138,8 @@ static int add_pairs(pairs *list, char *text, bool several, bool needs_value, co
         /* An output may go to several places; what is given has one value. */
         for (int i = 0; r->kind != OUTPUT && i < list->n; i++)
             if (!strcmp(list->items[i].name, item))
-                return fail_usage("%s: %s is given twice: %s and %s", r->name, item, list->items[i].value, equals);
+                return fail_usage("%s: %s is given twice: %s and %s", r->name, item, list->items[i].value ? list->items[i].value : "nothing",
+                                  equals ? equals : "nothing");
         list->items[list->n++] = (pair){ item, equals };
         item = next;
     }
@@ -156,6 +169,51 @@ static int set_choice(options *o, const row *r, const char *value)
         return fail_usage("--order: expected forward, reverse or shuffle:SEED, got %s", value);
     }
     return DONE;
+}
+
+/* "races,memory" as a set of CLP_CHECK_. */
+static int add_checks(unsigned *checks, char *text, const row *r)
+{
+    static const struct { const char *name; unsigned check; } names[] = {
+        { "proofs", CLP_CHECK_PROOFS }, { "races", CLP_CHECK_RACES }, { "memory", CLP_CHECK_MEMORY }, { "orders", CLP_CHECK_ORDERS },
+        { "device", CLP_CHECK_DEVICE }, { "non-finite", CLP_CHECK_NON_FINITE }, { "overflow", CLP_CHECK_OVERFLOW },
+        { "division-by-zero", CLP_CHECK_DIVISION }, { "bisect", CLP_CHECK_BISECT | CLP_CHECK_DEVICE },
+    };
+    for (char *item = text; item;) {
+        char *next = strchr(item, ',');
+        unsigned check = 0;
+        if (next)
+            *next++ = '\0';
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            check |= strcmp(item, names[i].name) ? 0 : names[i].check;
+        if (!check)
+            return fail_usage("%s: there is no check %s; there are " CHECK_NAMES, r->name, *item ? item : "without a name");
+        *checks |= check;
+        item = next;
+    }
+    return DONE;
+}
+
+static int set_count(const row *r, const char *value, int64_t least, int64_t most, int64_t *out)
+{
+    if (!is_number(value, out) || *out < least || *out > most)
+        return fail_usage("%s: expected a number from %lld to %lld, got %s", r->name, (long long)least, (long long)most, value);
+    return DONE;
+}
+
+static int set_check(options *o, const row *r, char *value)
+{
+    int64_t number;
+    int status = DONE;
+    switch (r->kind) {
+    case ONLY:     return add_checks(&o->only, value, r);
+    case ALSO:     return add_checks(&o->also, value, r);
+    case BISECT:   o->also |= CLP_CHECK_BISECT | CLP_CHECK_DEVICE; break;
+    case SHUFFLES: status = set_count(r, value, 1, 1000000, &number); o->n_shuffles = status ? 0 : (int)number; break;
+    case SEED:     status = set_count(r, value, 0, INT64_MAX, &number); o->seed = status ? 0 : (uint64_t)number; break;
+    default:       o->of = value; break;
+    }
+    return status;
 }
 
 static int add_params(options *o, const char *value)
@@ -191,6 +249,9 @@ static int set(options *o, const row *r, char *value)
     case STAGE_PLAN: o->stage = CLP_STAGE_PLAN; break;
     case STAGE_NEST: o->stage = CLP_STAGE_NEST; break;
     case STAGE_CL:   o->stage = CLP_STAGE_CL; break;
+    case ONLY: case ALSO: case BISECT: case SHUFFLES: case SEED:
+    case OF:         return set_check(o, r, value);
+    case TRACE:      return add_pairs(&o->trace, value, true, false, r);
     case LIST:       o->list = true; break;
     case QUIET:      o->quiet = true; break;
     case JSON:       o->json = true; break;
@@ -232,7 +293,7 @@ static bool lists_new(options *o, int argc, char **argv)
     for (int i = 0; i < argc; i++)
         for (const char *p = argv[i]; *p; p++)
             n += *p == ',';
-    pairs *const lists[] = { &o->inputs, &o->scalars, &o->outputs, &o->dims, &o->box, &o->batches, &o->names };
+    pairs *const lists[] = { &o->inputs, &o->scalars, &o->outputs, &o->dims, &o->box, &o->batches, &o->trace, &o->names };
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         lists[i]->items = calloc(n, sizeof(pair));
         if (!lists[i]->items)
@@ -330,5 +391,6 @@ void options_done(options *o)
     free(o->dims.items);
     free(o->box.items);
     free(o->batches.items);
+    free(o->trace.items);
     free(o->names.items);
 }

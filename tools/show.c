@@ -1,4 +1,4 @@
-/* show: `clpallas show`: which program sees which block.
+/* show: `clpallas show`: which program sees which block; what one program does is trace.c's.
  * In: a kernel, and arrays or dims that give its sizes. Out: for every operand with a block a table of its blocks with
  * the programs that see each, in the terminal or as a picture. Every program of the launch is asked for its windows, so
  * data- dependent maps are drawn too, from the prefetch operand's content. Decides how programs are summed up: "(0, *,
@@ -377,7 +377,7 @@ int command_show(const options *o)
         clpi_arena_init(&arena, &j.ctx->env);
         status = bind_job(&j, &j.ctx->env, &arena, &bound);
         if (!status)
-            status = show(&j, bound);
+            status = o->trace.n ? trace_program(&j, bound) : show(&j, bound);
         clpi_arena_done(&arena);
     }
     job_done(&j);

@@ -32,6 +32,10 @@ typedef struct options {
     int         n_runs;           /* --time; 0: not timed */
     bool        verify;
     const char *svg, *output;     /* file names */
+    unsigned    only, also;       /* check: CLP_CHECK_ in place of the usual ones, 0: those; and beside them */
+    int         n_shuffles;       /* check; 0: as many as usual */
+    const char *of;               /* check --svg: the operand */
+    pairs       trace;            /* show: the program */
     pairs       names;            /* bench: the rows */
     bool        list;             /* bench */
     bool        quiet, json, help;
@@ -40,7 +44,7 @@ typedef struct options {
 /* Which options a command takes, as a set. */
 enum {
     TAKES_KERNEL = 1, TAKES_ARRAYS = 2, TAKES_DEVICE = 4, TAKES_RUN = 8, TAKES_STAGE = 16, TAKES_SVG = 32,
-    TAKES_JSON = 64, TAKES_BENCH = 128
+    TAKES_JSON = 64, TAKES_BENCH = 128, TAKES_CHECK = 256, TAKES_TRACE = 512
 };
 /* argv behind the command's name. Returns DONE, or WRONG_USAGE after saying what was wrong. */
 int  options_parse(options *o, unsigned takes, const char *command, int argc, char **argv);
@@ -148,6 +152,7 @@ const clpi_prefetch *prefetch_of(job *j, clpi_prefetch *p);        /* reads the 
 
 /* ---- the commands ---- */
 int command_run(const options *o);
+int command_check(const options *o);
 int command_show(const options *o);
 int command_emit(const options *o);
 int command_devices(const options *o);
@@ -169,5 +174,14 @@ void view_label(char *text, size_t n_bytes, const job *j, const clpi_bound *boun
 void grid_title(char *text, size_t n_bytes, const job *j, const clpi_bound *bound);     /* "matmul: grid (i = 4, j = 2), 8 programs" */
 void operand_title(char *text, size_t n_bytes, const job *j, const clpi_bound *bound, int operand);
 int  svg_write(const char *path, const job *j, const clpi_bound *bound, const views *all, int n);
+
+/* ---- map.c: `check --svg` ---- */
+
+typedef struct map_mark { uint64_t program; bool is_conflict; } map_mark;      /* of an element: who wrote it last, from 1; 0: nobody */
+int  map_write(const job *j, const char *path, const char *name);               /* name NULL: the only operand that is written */
+int  svg_write_map(const char *path, const job *j, const clpi_bound *bound, int operand, const map_mark *marks);
+
+/* ---- trace.c: `show --trace` ---- */
+int  trace_program(const job *j, const clpi_bound *bound);
 
 #endif

@@ -1,4 +1,5 @@
-/* cases: what the parts of the runner share: the runs that a file of cases asks for, and values given by rules.
+/* cases: what the parts of the runner share: the runs that a file of cases asks for, checks in place of runs, and values given
+ * by rules.
  * README.md says how such a file is written. */
 #ifndef TESTS_CASES_H
 #define TESTS_CASES_H
@@ -37,12 +38,20 @@ typedef struct asked {
     outcome outcome;
     char *parts[MAX_PARTS];       /* of the message */
     int n_parts;
+    char *finds;                  /* what a check finds, a line each; "": nothing; NULL: not said */
+    unsigned checks;              /* CLP_CHECK_ to be looked for beside the usual ones */
 } asked;
 
 /* ---- read.c ---- */
 typedef bool (*asked_fn)(asked *a, void *user);
 /* Calls fn for each run of the file. False, after a message, where the file is not well written. */
 bool cases_read(const char *path, asked_fn fn, void *user);
+
+/* ---- find.c ---- */
+/* Checks instead of runs: what is found must be what the case says, and all memory stay as it was. */
+bool find_faults(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *run, const asked *a,
+                 int n_shuffles, char *reason, size_t n_bytes);
+bool find_name(const char *word, unsigned *out_check);        /* "non-finite" */
 
 /* ---- rule.c ---- */
 /* The value of the text at element `at` (its indices, n its row-major number): arithmetic over the indices i j k l m

@@ -49,6 +49,8 @@ static void forget_run(reader *r)
     for (int i = 0; i < a->n_parts; i++)
         forget(&a->parts[i]);
     forget(&a->printed);
+    forget(&a->finds);
+    a->checks = 0;
     a->n_starts = a->n_wants = a->n_parts = a->n_dims = 0;
     a->n_arrays = -1;
     a->tol = 0;
@@ -63,7 +65,7 @@ static bool finish_run(reader *r)
     bool ok = true;
     if (!r->is_asked)
         return true;
-    if (a->n_wants == 0 && a->outcome == DELIVERS && !a->printed)
+    if (a->n_wants == 0 && a->outcome == DELIVERS && !a->printed && !a->finds)
         ok = fault(r, "a run of which nothing is expected");
     else if (a->n_parts == 0 && a->outcome != DELIVERS)
         ok = fault(r, "an error without any part of its message");
@@ -156,6 +158,21 @@ static bool read_dim(reader *r, const char *p)
     a->dims[a->n_dims].size = size;
     a->n_dims++;
     r->is_asked = true;
+    return true;
+}
+
+/* "non-finite overflow" */
+static bool read_checks(reader *r, const char *p)
+{
+    char words[256];
+    snprintf(words, sizeof words, "%s", p);
+    char *rest = words;
+    for (char *word; (word = strtok_r(rest, " ", &rest));) {
+        unsigned check;
+        if (!find_name(word, &check))
+            return fault(r, "expected: checks non-finite overflow division-by-zero");
+        r->now.checks |= check;
+    }
     return true;
 }
 
@@ -258,6 +275,16 @@ static bool read_line(reader *r, const char *p)
         r->is_asked = true;
         return true;
     }
+    if ((rest = after(p, "finds"))) {
+        if (!strcmp(rest, "nothing"))
+            r->now.finds = copy("");
+        else
+            append(&r->now.finds, rest, '\n');
+        r->is_asked = true;
+        return true;
+    }
+    if ((rest = after(p, "checks")))
+        return read_checks(r, rest);
     if ((rest = after(p, "error")))
         return read_parts(r, rest, IS_NO_KERNEL);
     if ((rest = after(p, "refused")))

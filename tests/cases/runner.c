@@ -1,7 +1,8 @@
 /* runner: small kernels with the outputs, the message or the fault that is right for each.
  * In: a folder of *.plk files written as README.md says; a device, a schedule and an order of programs.
  * Out: a line for each run that fails or cannot run here, with the case's id and the reason, and a count; exit status 1
- * if one failed, 77 without the device. Decides equality: the same number or the same bits, both NaN, or within the
+ * if one failed, 77 without the device. With "check:3" in place of an order the cases are checked, with that many
+ * shuffled orders, and what is found is compared (find.c). Decides equality: the same number or the same bits, both NaN, or within the
  * case's tolerance; all memory that is no element of a written array must be as it was.
  *
  * usage: runner FOLDER DEVICE SCHEDULE ORDER [id or file...] */
@@ -24,6 +25,7 @@ typedef struct setting {
     clp_context *ctx;
     bool is_interp;
     clp_order order;
+    int n_shuffles; /* cases are checked, with this many shuffled orders; 0: they are run */
     char **only; /* ids and file stems; none: all */
     int n_only;
     int n_passed, n_failed, n_skipped;
@@ -501,8 +503,11 @@ static result run_trial(trial *t)
     for (int i = 0; i < a->n_dims; i++)
         dims[i] = (clp_dim){ a->dim_names[i], a->dims[i].size };
     const clp_run_opts opts = { .order = s->order, .seed = 11, .dims = dims, .n_dims = a->n_dims };
+    const int n_args = a->n_arrays < 0 ? t->n : a->n_arrays;
     s->printed[0] = '\0';
-    const clp_status st = clp_run(s->kernel, args, a->n_arrays < 0 ? t->n : a->n_arrays, &opts);
+    if (s->n_shuffles)
+        return find_faults(s->kernel, args, n_args, &opts, a, s->n_shuffles, t->reason, sizeof t->reason) ? PASS : FAIL;
+    const clp_status st = clp_run(s->kernel, args, n_args, &opts);
     if (st == CLP_ERR_UNSUPPORTED && !s->is_interp) {
         failed(t, "%s", clp_last_error(s->ctx));
         return SKIP;
@@ -528,7 +533,8 @@ static bool is_among(const setting *s, const asked *a)
 static bool run_asked(asked *a, void *user)
 {
     setting *s = user;
-    if (!is_among(s, a))
+    const bool is_for_checks = a->finds && !a->n_wants && !a->printed && a->outcome == DELIVERS;
+    if (!is_among(s, a) || (is_for_checks && !s->n_shuffles) || (s->n_shuffles && a->outcome == IS_NO_KERNEL))
         return true;
     trial *t = calloc(1, sizeof *t);
     if (!t)
@@ -594,10 +600,12 @@ int main(int argc, char **argv)
     static const char *const orders[] = { "forward", "reverse", "shuffle" };
     setvbuf(stdout, NULL, _IOLBF, 0); /* a crash must not take along what was said before it */
     const int schedule = argc < 5 ? -1 : position(schedules, 3, argv[3]);
-    const int order = argc < 5 ? -1 : position(orders, 3, argv[4]);
+    int64_t n_shuffles = 0;
+    const bool checks = argc >= 5 && !strncmp(argv[4], "check:", 6) && is_number(argv[4] + 6, &n_shuffles) && n_shuffles > 0;
+    const int order = argc < 5 ? -1 : checks ? 0 : position(orders, 3, argv[4]);
     if (schedule < 0 || order < 0)
-        return fail_usage("usage: runner FOLDER DEVICE auto|vector|simt forward|reverse|shuffle [id or file...]");
-    setting s = { .is_interp = !strcmp(argv[2], "interp"), .order = (clp_order)order };
+        return fail_usage("usage: runner FOLDER DEVICE auto|vector|simt forward|reverse|shuffle|check:SHUFFLES [id or file...]");
+    setting s = { .is_interp = !strcmp(argv[2], "interp"), .order = (clp_order)order, .n_shuffles = (int)n_shuffles };
     s.only = argv + 5;
     s.n_only = argc - 5;
     s.printed = calloc(1, PRINTED_BYTES);
