@@ -197,7 +197,7 @@ size_t kernel_text(const made *k, char *out, size_t n_bytes)
     size_t n = 0;
     bool is_first = true;
 #define PUT(...) (n += (size_t)snprintf(out + n, n < n_bytes ? n_bytes - n : 0, __VA_ARGS__))
-    PUT("// seed %llu\nkernel k(", (unsigned long long)k->seed);
+    PUT("// seed %llu\nkernel k%llu(", (unsigned long long)k->seed, (unsigned long long)k->seed);
     for (int i = 0; i < k->n_operands; i++)
         if (!k->operands[i].is_gone) {
             PUT("%s\n    %s", is_first ? "" : ",", k->operands[i].text);

@@ -5,8 +5,9 @@
  *     values.c        statements that make values
  *     refs.c          subscripts, loads, stores, atomics
  *     control.c       loops, branches, accumulators
+ *     arrays.c        arrays laid out and filled; what two runs left in them
  *     shrink.c        a kernel that fails, made small
- *     runner.c        runs kernels and compares
+ *     runner.c        builds many kernels at once, runs and compares them
  *
  * Every value carries what is known of it, so that a comparison can be exact where the language promises equal bits:
  *
@@ -17,10 +18,11 @@
 #define GEN_H
 
 #include "clpallas.h"
+#include "support/support.h"
 
 enum {
     GEN_RANK = 4, GEN_ARRAY_RANK = 8, GEN_OPERANDS = 26, GEN_AXES = 3, GEN_LINES = 600, GEN_VALUES = 700,
-    GEN_TEXT = 400, GEN_ELEMS = 1200, GEN_SINK = 512
+    GEN_TEXT = 400, GEN_ELEMS = 1200, GEN_SINK = 512, GEN_WHY = 512
 };
 
 typedef struct shape { int rank; int n[GEN_RANK]; } shape;
@@ -131,6 +133,25 @@ void statement(gen *g);
 void accumulate_over_grid(gen *g);
 void finish_outputs(gen *g);
 void sink_values(gen *g, int from);             /* those of the pool from there that nothing uses */
+
+/* ---- arrays.c ---- */
+/* One operand's array, between guards. */
+typedef struct argument {
+    guarded memory;         /* none where it shares another's */
+    unsigned char *before;  /* its bytes before the run */
+    int64_t strides[GEN_ARRAY_RANK];
+} argument;
+
+typedef struct run {
+    argument args[GEN_OPERANDS];
+    clp_array arrays[GEN_OPERANDS];
+    int which[GEN_OPERANDS]; /* the operand of each array */
+    int n;
+} run;
+
+void run_place(run *r, const made *k, bool is_reference);      /* fills all of r */
+void run_clear(run *r);
+bool run_agrees(const made *k, run *got, const run *want, char why[GEN_WHY]);
 
 /* ---- shrink.c ---- */
 typedef bool (*fails_fn)(const made *k, void *user);
