@@ -6,8 +6,13 @@
 
 static clp_status check_all(clpi_check *check)
 {
+    const unsigned checks = check->opts.checks;
     CLP_TRY(clpi_snapshot_open(check, check->arrays, check->n_arrays));
     CLP_TRY(clpi_checkers_run(check));
+    if (checks & CLP_CHECK_ORDERS)
+        CLP_TRY(clpi_check_orders(check));
+    if (checks & CLP_CHECK_DEVICE)
+        CLP_TRY(clpi_check_device(check));
     return clpi_report_finish(check->report);
 }
 

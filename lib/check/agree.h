@@ -1,0 +1,126 @@
+/* agree: what the parts share that run a kernel several times and compare the results (orders.c, verify.c, bisect.c). */
+#ifndef CLPI_AGREE_H
+#define CLPI_AGREE_H
+
+#include "check/tally.h"
+
+/* ---- levels.c: how far device and interpreter may differ ----
+ *     EXACT     equal bits: integers, movement, + - * / sqrt fma, casts, and what else is promised
+ *     ROUNDED   float sums, dots, functions of a few ulp, and what is computed from them: |a - b| <= bound * (|b| + rms)
+ *     CHOSEN    hangs on a comparison, a rounding to integer or an index of rounded values: as ROUNDED, but few may be off
+ *     FREE      hangs on the order of atomics: nothing can be said                                                     */
+typedef enum clpi_level_kind { CLPI_EXACT, CLPI_ROUNDED, CLPI_CHOSEN, CLPI_FREE } clpi_level_kind;
+typedef struct clpi_level { clpi_level_kind kind; double bound; } clpi_level;
+
+typedef struct clpi_levels {
+    clpi_level *val;              /* [ops.n] */
+    clpi_level *stored;           /* [n_operands] what the body stores in the storage of the operand */
+} clpi_levels;
+
+/* n_terms: so many a sum may have. */
+clp_status clpi_levels_new(const clpi_ir *ir, const clpi_plan *plan, int64_t n_terms, clpi_arena *arena, clpi_levels *out);
+/* The largest dimension of the launch's arrays. */
+int64_t    clpi_n_terms(const clpi_check *check);
+
+/* ---- compare.c: one array against another ---- */
+
+/* The same number: equal bits, zeros, two NaNs. */
+bool   clpi_same(clp_dtype dtype, uint64_t a, uint64_t b);
+double clpi_ulps(clp_dtype dtype, uint64_t a, uint64_t b);    /* steps of the dtype between them; inf when just one is NaN */
+
+/* The root mean square of numbers, of those that are finite. */
+typedef struct clpi_rms { double squares; uint64_t n; } clpi_rms;
+void   clpi_rms_add(clpi_rms *rms, double x);
+double clpi_rms_of(const clpi_rms *rms);
+
+/* Elements one after another: those beyond what their level allows, and the largest differences. */
+struct clpi_worst {
+    bool     is_set;
+    double   abs, rel, ulp, excess;             /* excess: of what is allowed; 1 is just that */
+    uint64_t got, expected;                     /* stored bits */
+    int64_t  element[CLP_MAX_RANK], at;
+};
+typedef struct clpi_compare {
+    clp_dtype  dtype;
+    clpi_level level;
+    double     rms;                             /* of the expected values */
+    uint64_t   n, n_beyond;
+    struct clpi_worst worst, widest;            /* by excess; by ulp */
+} clpi_compare;
+/* true: this one is beyond. at: kept with the worst. */
+bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t at, uint64_t got, uint64_t expected);
+/* All in all: more are beyond than the level lets pass. */
+bool clpi_compare_fails(const clpi_compare *c);
+
+/* ---- orders.c ---- */
+
+/* What the written regions held after some run. */
+typedef struct clpi_kept { uint8_t **bytes; } clpi_kept;        /* [n_regions]; NULL: not written */
+clp_status     clpi_kept_new(clpi_check *check, clpi_kept *out);
+void           clpi_kept_take(const clpi_check *check, clpi_kept *kept);    /* copies work */
+const uint8_t *clpi_kept_of(const clpi_check *check, const clpi_kept *kept, int operand);    /* the operand's place */
+const uint8_t *clpi_work_of(const clpi_check *check, int operand);
+
+/* Runs of the same launch that should agree. */
+typedef struct clpi_orders {
+    clpi_check *check;
+    clpi_kept   kept;
+    const char *kept_name;        /* of the run that was kept: "forward" */
+    struct clpi_order_sums *sums; /* [n_operands] */
+    struct clpi_order_first *first;   /* [n_operands] */
+} clpi_orders;
+
+/* Runs forward on the interpreter, which is kept; results stay in work. */
+clp_status clpi_orders_open(clpi_check *check, clpi_orders *out);
+clp_status clpi_orders_keep(clpi_orders *orders, const char *name);      /* what is in work now */
+/* Marks in check->is_unsettled the elements of work that are not as kept, and remembers the first. */
+clp_status clpi_orders_compare(clpi_orders *orders, const char *name);
+clp_status clpi_orders_report(clpi_orders *orders);
+bool       clpi_go_on(void *user, const clpi_fault *fault);     /* the fault of a watch: as a device would */
+
+/* The write or atomic that was the last to touch an element (at: from the operand's place) in a forward run. 0: none. */
+typedef struct clpi_writer { uint32_t op; uint64_t sequence; int64_t program[CLPI_MAX_AXES]; } clpi_writer;
+clp_status clpi_last_writer(clpi_check *check, int operand, int64_t at, clpi_writer *out);
+
+/* ---- device.c: the context's device, with memory like the snapshot's ---- */
+
+typedef struct clpi_device {
+    clpi_check *check;
+    const clpi_backend *backend;
+    void       *dev;
+    void      **mem;              /* [n_regions] */
+    clpi_place *places;           /* [n_operands] */
+} clpi_device;
+
+clp_status clpi_device_open(clpi_check *check, clpi_device *out);
+void       clpi_device_close(clpi_device *device);            /* one never opened too */
+/* What the device runs for check->kernel under a schedule; for other IR in place of it. */
+clp_status clpi_device_compile(clpi_device *device, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe);
+void       clpi_device_discard(clpi_device *device, void *exe);
+/* One run, from work as it stands, which then has the results. places: the device's own, and more. What the launch ran into
+ * (a failed assert) is told, in the snapshot's arena, and ends nothing.                                                 */
+clp_status clpi_device_run(clpi_device *device, void *exe, const clpi_bound *bound, const clpi_place *places, const char **out_fault);
+
+/* ---- probe.c ----
+ * The same kernel with one more output for each op of ops, which gets its value in each step of a sequence and, within `for`
+ * loops, each of the first CLPI_PROBE_TURNS iterations: shape [steps.., turns.., elements]. Fits launches of one sequence. */
+enum { CLPI_PROBE_TURNS = 64, CLPI_PROBE_LOOPS = 4 };
+
+typedef struct clpi_probe {
+    uint32_t op;
+    int      n_loops;
+    uint32_t loop[CLPI_PROBE_LOOPS];             /* outermost first; deeper ones keep the last iteration */
+    int64_t  turns[CLPI_PROBE_LOOPS];
+    int64_t  n_elems;
+} clpi_probe;
+
+bool       clpi_probe_at(const clpi_ir *ir, uint32_t op, clpi_probe *out);    /* false: not one that can be probed */
+clp_status clpi_ir_probe(const clpi_ir *ir, clpi_arena *arena, const clpi_probe *probes, int n_probes, clpi_ir **out_ir);
+
+/* ---- bisect.c ---- */
+
+/* The first statement, in the order of execution of the writer's sequence, whose value differs on the device. */
+typedef struct clpi_culprit { uint32_t op; const char *words; } clpi_culprit;      /* op 0: none was found */
+clp_status clpi_bisect(clpi_check *check, clpi_device *device, const clpi_writer *writer, clp_schedule schedule, clpi_culprit *out);
+
+#endif

@@ -1,0 +1,89 @@
+/* compare: expected and got, element by element.
+ * In: stored bits and a level. Out: how many are beyond what the level allows, and the largest differences.
+ * Decides what is equal: the same bits; two zeros, two NaNs; subnormals and zeros of f32, bf16 and f64, which devices may flush. Of
+ * rounded values, |got - expected| <= bound * (|expected| + rms), rms being the root mean square of all expected ones: the
+ * error of a sum goes with the size of its terms, not with what is left of them.                                        */
+#include <math.h>
+#include <string.h>
+
+#include "check/agree.h"
+
+bool clpi_same(clp_dtype dtype, uint64_t a, uint64_t b)
+{
+    if (a == b || !clpi_is_float(dtype))
+        return a == b || (dtype == CLP_BOOL && a && b);
+    double x = clpi_number_of(dtype, a), y = clpi_number_of(dtype, b);
+    return x == y || (isnan(x) && isnan(y));
+}
+
+static bool both_may_be_flushed(clp_dtype dtype, double x, double y)
+{
+    double least = dtype == CLP_F64 ? 0x1p-1022 : dtype == CLP_F32 || dtype == CLP_BF16 ? 0x1p-126 : 0;
+    return fabs(x) <= least && fabs(y) <= least;
+}
+
+double clpi_ulps(clp_dtype dtype, uint64_t a, uint64_t b)
+{
+    if (clpi_same(dtype, a, b))
+        return 0;
+    if (!clpi_is_float(dtype))
+        return fabs(clpi_number_of(dtype, a) - clpi_number_of(dtype, b));
+    if (isnan(clpi_number_of(dtype, a)) || isnan(clpi_number_of(dtype, b)))
+        return INFINITY;
+    uint64_t sign = UINT64_C(1) << (clp_dtype_bits(dtype) - 1);
+    double x = (double)(a & ~sign), y = (double)(b & ~sign);
+    return (a ^ b) & sign ? x + y : a > b ? (double)(a - b) : (double)(b - a);
+}
+
+void clpi_rms_add(clpi_rms *rms, double x)
+{
+    if (!isfinite(x))
+        return;
+    rms->squares += x * x;
+    rms->n++;
+}
+
+double clpi_rms_of(const clpi_rms *rms)
+{
+    return rms->n ? sqrt(rms->squares / (double)rms->n) : 0;
+}
+
+/* How far beyond what is allowed: 1 is just there, 0 equal. Integers that hang on rounded values may be one off. */
+static double excess_of(const clpi_compare *c, double got, double expected)
+{
+    if (both_may_be_flushed(c->dtype, got, expected))
+        return 0;
+    if (c->level.kind == CLPI_EXACT)
+        return INFINITY;
+    double off = fabs(got - expected), bound = c->level.bound;
+    if (!(off <= INFINITY) || !isfinite(expected))
+        return INFINITY;
+    double allowed = bound * (fabs(expected) + c->rms) + (clpi_is_float(c->dtype) ? 0 : c->dtype != CLP_BOOL);
+    return allowed > 0 ? off / allowed : INFINITY;
+}
+
+bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t at, uint64_t got, uint64_t expected)
+{
+    c->n++;
+    if (clpi_same(c->dtype, got, expected))
+        return false;
+    double x = clpi_number_of(c->dtype, got), y = clpi_number_of(c->dtype, expected);
+    double abs = isnan(x) != isnan(y) ? INFINITY : fabs(x - y);
+    struct clpi_worst w = { .is_set = true, .abs = abs, .rel = y != 0 ? abs / fabs(y) : INFINITY,
+                            .ulp = clpi_ulps(c->dtype, got, expected), .excess = excess_of(c, x, y),
+                            .got = got, .expected = expected, .at = at };
+    memcpy(w.element, element, (size_t)rank * sizeof *element);
+    bool is_beyond = c->level.kind != CLPI_FREE && !(w.excess <= 1);
+    c->n_beyond += is_beyond;
+    if (!c->worst.is_set || w.excess > c->worst.excess || (w.excess == c->worst.excess && w.abs > c->worst.abs))
+        c->worst = w;
+    if (!c->widest.is_set || w.ulp > c->widest.ulp)
+        c->widest = w;
+    return is_beyond;
+}
+
+bool clpi_compare_fails(const clpi_compare *c)
+{
+    enum { SHARE = 100 };      /* of CHOSEN elements one in so many may be beyond, and one more */
+    return c->n_beyond > (c->level.kind == CLPI_CHOSEN ? 1 + c->n / SHARE : 0);
+}

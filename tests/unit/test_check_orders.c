@@ -1,0 +1,143 @@
+/* Checks of order: what depends on it is found, with both values; what does not, and what rounding explains, is not. */
+#include <math.h>
+
+#include "unit/checking.h"
+
+Test(check_orders, the_last_writer_wins)
+{
+    checking t;
+    int32_t o[6] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_I32, o, 6) };
+    checking_open(&t, "interp", "kernel k(out o: i32[N]) grid (i = 4) { o[0:3] = i; if (i == 2) { o[3:6] = 7; } }");
+    checking_run(&t, arrays, 1, CLP_CHECK_ORDERS);
+    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "o: order-dependent: element [0]: forward 3, reverse 0; 3 elements [0:3]");
+    const clp_finding *f = clp_report_finding(t.report, 0);
+    cr_expect(f->n_programs == 1 && f->programs[0][0] == 3 && f->n_accesses == 1 && f->accesses[0].line == 1);
+    cr_expect(o[0] == 0, "the caller's array stays");
+    checking_close(&t);
+}
+
+Test(check_orders, shuffles_and_boxes_find_what_reverse_does_not)
+{
+    checking t;
+    int32_t o[8] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_I32, o, 8) };
+    /* o[0] is 1 only where program 5 comes before program 3 and program 3 before program 4 */
+    checking_open(&t, "interp", "kernel k(inout o: i32[N]) grid (i = N) {\n"
+                                "  if (i == 5) { atomic_max(o[1], 1); }\n"
+                                "  if (i == 3) { let a = atomic_max(o[1], 0); atomic_max(o[2], a); }\n"
+                                "  if (i == 4) { let b = atomic_max(o[2], 0); atomic_max(o[0], b); } }");
+    OK(t.ctx, clp_check(t.k, arrays, 1, &(clp_check_opts){ .checks = CLP_CHECK_ORDERS, .n_shuffles = 40, .seed = 1 }, &t.report));
+    const clp_finding *f = clp_report_finding(t.report, 0);
+    cr_assert(f && f->kind == CLP_FINDING_ORDER_DEPENDENT, "%s", clp_report_text(t.report));
+    cr_expect(strstr(f->message, "element [0]: forward 0, shuffle:"), "%s", f->message);
+    checking_close(&t);
+}
+
+Test(check_orders, boxes_come_last_first)
+{
+    checking t;
+    int32_t o[1] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_I32, o, 1) };
+    checking_open(&t, "interp", "kernel k(inout o: i32[1]) grid (i = 2, j = 3) { o[0] = 10 * i + j; }");
+    OK(t.ctx, clp_check(t.k, arrays, 1, &(clp_check_opts){ .checks = CLP_CHECK_ORDERS, .n_shuffles = 1 }, &t.report));
+    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [0]: forward 12, reverse 0");
+    checking_close(&t);
+}
+
+Test(check_orders, sequences_keep_their_order)
+{
+    checking t;
+    float x[40], o[4] = { 0 };
+    for (int i = 0; i < 40; i++)
+        x[i] = (float)(i * i % 17) * 0.1f;
+    clp_array arrays[] = { MATRIX(CLP_F32, x, 4, 10), VECTOR(CLP_F32, o, 4) };
+    checking_open(&t, "interp", "kernel k(in x: f32[M, N] block [1, 1] at (i, t), out o: f32[M] block [1] at (i)) grid (i = M, t = N arbitrary) {\n"
+                                "  if (first(t)) { o[0] = 0; } o[0] = o[0] * 0.9 + x[0, 0]; }");
+    checking_run(&t, arrays, 2, CLP_CHECK_ORDERS);
+    FINDS_NOTHING(&t);
+    checking_close(&t);
+}
+
+/* Sums of floats by atomics: of numbers of all sizes, which cancel. */
+Test(check_orders, rounding_of_atomic_sums_is_no_dependence)
+{
+    checking t;
+    static const char *const dtypes[] = { "f32", "f64" };
+    for (int d = 0; d < 2; d++) {
+        enum { N = 3000 };
+        static double x64[N], o64[3];
+        static float x32[N], o32[3];
+        char text[300];
+        uint64_t state = 7;
+        for (int i = 0; i < N; i++)
+            x32[i] = (float)(x64[i] = (random_uniform(&state) - 0.5) * exp(20 * random_uniform(&state)));
+        snprintf(text, sizeof text, "kernel k(in x: %s[N] block [1] at (i), inout o: %s[3]) grid (i = N) { atomic_add(o[i %% 2], x[0]); }", dtypes[d], dtypes[d]);
+        clp_array arrays[] = { VECTOR(d ? CLP_F64 : CLP_F32, d ? (void *)x64 : x32, N), VECTOR(d ? CLP_F64 : CLP_F32, d ? (void *)o64 : o32, 3) };
+        checking_open(&t, "interp", text);
+        checking_run(&t, arrays, 2, CLP_CHECK_ORDERS);
+        FINDS_NOTHING(&t);
+        checking_close(&t);
+    }
+}
+
+Test(check_orders, a_plain_write_among_atomic_sums_is_found)
+{
+    checking t;
+    float o[2] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_F32, o, 2) };
+    checking_open(&t, "interp", "kernel k(inout o: f32[2]) grid (i = 10) { atomic_add(o[1], 1.0); if (i == 3) { o[1] = 0; } }");
+    checking_run(&t, arrays, 1, CLP_CHECK_ORDERS);
+    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [1]: forward 6.0, reverse 3.0");
+    checking_close(&t);
+}
+
+Test(check_orders, tickets_depend_on_the_order)
+{
+    checking t;
+    int32_t n = 0, o[9];
+    clp_array arrays[] = { checking_array(CLP_I32, &n, (int64_t[]){ 1 }, 1), VECTOR(CLP_I32, o, 9) };
+    checking_open(&t, "interp", "kernel k(inout n: i32[1], out o: i32[N] block [1] at (i)) grid (i = N) { o[0] = atomic_add(n[0], 1); }");
+    checking_run(&t, arrays, 2, CLP_CHECK_ORDERS);
+    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "o: order-dependent: element [0]: forward 0, reverse 8; ");
+    checking_close(&t);
+}
+
+Test(check_orders, nan_is_nan_and_zero_is_zero)
+{
+    checking t;
+    float o[4] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_F32, o, 4) };
+    checking_open(&t, "interp", "kernel k(inout o: f32[4]) grid (i = 6) { if (i % 2 == 0) { o[0] = 0.0; o[1] = nan; } else { o[0] = -0.0; o[1] = -nan; } }");
+    checking_run(&t, arrays, 1, CLP_CHECK_ORDERS);
+    FINDS_NOTHING(&t);
+    checking_close(&t);
+}
+
+Test(check_orders, faults_do_not_end_the_runs)
+{
+    checking t;
+    int32_t o[4] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_I32, o, 4) };
+    checking_open(&t, "interp", "kernel k(out o: i32[N]) grid (i = 2 * N) { assert(i < 3, \"few\"); o[i] = i; }");
+    checking_run(&t, arrays, 1, CLP_CHECK_ORDERS);
+    FINDS_NOTHING(&t);
+    checking_close(&t);
+}
+
+Test(check_orders, strided_packed_and_shared_arrays)
+{
+    checking t;
+    uint8_t p[4] = { 0 };
+    clp_array packed[] = { VECTOR(CLP_U4, p, 7) };
+    checking_open(&t, "interp", "kernel k(inout o: u4[N]) grid (i = 3) { o[5] = cast(i, u8); o[i] = 9; }");
+    checking_run(&t, packed, 1, CLP_CHECK_ORDERS);
+    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [5]: forward 2, reverse 0");
+    checking_close(&t);
+    int16_t x[20] = { 0 };
+    clp_array strided[] = { { .dtype = CLP_I16, .rank = 2, .shape = (int64_t[]){ 3, 2 }, .strides = (int64_t[]){ -6, 2 }, .data = x, .offset = 14 } };
+    checking_open(&t, "interp", "kernel k(inout o: i16[M, N]) grid (i = 3) { o[1, 1] = cast(i, i16); o[i, 0] = 9; }");
+    checking_run(&t, strided, 1, CLP_CHECK_ORDERS);
+    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [1, 1]: forward 2, reverse 0");
+    checking_close(&t);
+}

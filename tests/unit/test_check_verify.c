@@ -1,0 +1,216 @@
+/* Checks of a device: equal devices agree, a device that does something else is found out, down to the statement. The device is
+ * the interpreter, running another kernel of the same form in place of the right one; and an OpenCL device, where there is one.  */
+#include <math.h>
+
+#include "unit/checking.h"
+
+/* ---- A device that runs something else ---- */
+
+typedef struct wrong { checking right, other; } wrong;
+
+/* Both texts must come to the same ops but for what is wrong. */
+static void wrong_open(wrong *w, const char *text, const char *other)
+{
+    *w = (wrong){ 0 };
+    checking_open(&w->right, "interp", text);
+    checking_open(&w->other, "interp", other);
+    cr_assert_eq(w->right.k->ir->ops.n, w->other.k->ir->ops.n, "the kernels have different forms");
+}
+
+static void wrong_run(wrong *w, const clp_array *arrays, int n, unsigned checks)
+{
+    clp_kernel *k = w->right.k;
+    clpi_check check = { .env = &k->ctx->env, .kernel = k, .ir = k->ir, .plan = k->plan, .arrays = arrays, .n_arrays = n,
+                         .device_ir = w->other.k->ir, .device_plan = w->other.k->plan, .opts = { .checks = checks } };
+    clp_report_free(w->right.report);
+    w->right.report = NULL;
+    OK(k->ctx, clpi_check_run(&check, &w->right.report));
+}
+
+static void wrong_close(wrong *w)
+{
+    checking_close(&w->right);
+    checking_close(&w->other);
+}
+
+static void fill(float *x, int n)
+{
+    uint64_t state = 3;
+    for (int i = 0; i < n; i++)
+        x[i] = (float)random_uniform(&state) - 0.5f;
+}
+
+Test(check_verify, a_value_that_must_be_equal_is_not)
+{
+    wrong w;
+    float x[10], o[10] = { 0 };
+    fill(x, 10);
+    clp_array arrays[] = { VECTOR(CLP_F32, x, 10), VECTOR(CLP_F32, o, 10) };
+    static const char text[] = "kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i)) grid (i = cdiv(N, 4)) {\n"
+                               "  let a = x[...] * 2;\n"
+                               "  o[...] = a + %s; }";
+    char right[300], other[300];
+    snprintf(right, sizeof right, text, "1.0");
+    snprintf(other, sizeof other, text, "1.0000001");
+    wrong_open(&w, right, other);
+    wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
+    FINDS(&w.right, CLP_FINDING_MISMATCH, "ulp; equal bits were expected");
+    const clp_finding *f = clp_report_finding(w.right.report, 0);
+    cr_expect(f->n_programs == 1 && f->n_accesses == 1 && f->accesses[0].line == 3 && f->elements > 4 && f->rank == 1, "%s", f->message);
+    clp_difference d = clp_report_difference(w.right.report);
+    cr_assert(d.operand && !strcmp(d.operand, "o") && d.rank == 1 && d.ulp >= 1 && d.abs > 0 && d.rel > 0);
+    float expected = x[d.element[0]] * 2 + 1.0f, got = x[d.element[0]] * 2 + 1.0000001f;
+    cr_expect(d.expected == expected && d.got == got && d.abs == fabs((double)got - expected) && d.ulp == (double)ulps_f32(got, expected));
+    cr_expect(o[0] == 0);
+    wrong_close(&w);
+}
+
+/* Which op the bisection names: the text of a kernel with one %s, right and wrong, and the line and what is said. */
+static void bisects(const char *text, const char *right, const char *other, const clp_array *arrays, int n, unsigned line, const char *part)
+{
+    wrong w;
+    char texts[2][1000];
+    snprintf(texts[0], sizeof texts[0], text, right);
+    snprintf(texts[1], sizeof texts[1], text, other);
+    wrong_open(&w, texts[0], texts[1]);
+    wrong_run(&w, arrays, n, CLP_CHECK_DEVICE | CLP_CHECK_BISECT);
+    cr_assert_eq(clp_report_n_findings(w.right.report), 1, "%s", clp_report_text(w.right.report));
+    const clp_finding *f = clp_report_finding(w.right.report, 0);
+    cr_expect(strstr(f->message, part), "expected \"%s\" in \"%s\"", part, f->message);
+    cr_expect(f->n_accesses == 2 && f->accesses[1].line == line, "line %u: %s", line, f->message);
+    wrong_close(&w);
+}
+
+Test(check_verify, bisects_to_the_statement)
+{
+    float x[64], y[64], o[64] = { 0 };
+    fill(x, 64);
+    fill(y, 64);
+    clp_array arrays[] = { MATRIX(CLP_F32, x, 8, 8), MATRIX(CLP_F32, y, 8, 8), MATRIX(CLP_F32, o, 8, 8) };
+    bisects("kernel k(in x: f32[8, 8], in y: f32[8, 8], out o: f32[8, 8]) grid () {\n"
+            "  let a = x[...] + y[...];\n"
+            "  let b = %s;\n"
+            "  let c = dot(a, b);\n"
+            "  o[...] = c * 0.5 + a; }", "sqrt(abs(a))", "exp(abs(a))", arrays, 3, 3, "the first value that differs is that of `sqrt` at 3:11");
+    bisects("kernel k(in x: f32[8, 8], in y: f32[8, 8], out o: f32[8, 8]) grid () {\n"
+            "  let a = x[...] + y[...];\n"
+            "  let b = sin(a);\n"
+            "  let c = dot(%s);\n"
+            "  o[...] = c * 0.5 + a; }", "a, b", "b, a", arrays, 3, 4, "that of `dot` at 4:11");
+}
+
+Test(check_verify, bisects_inside_loops_and_branches)
+{
+    float x[8], o[8] = { 0 };
+    fill(x, 8);
+    clp_array arrays[] = { VECTOR(CLP_F32, x, 8), VECTOR(CLP_F32, o, 8) };
+    bisects("kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i)) grid (i = cdiv(N, 4)) {\n"
+            "  var a = x[...];\n"
+            "  for (j in 0 .. 10) {\n"
+            "    if (j == %s) {\n"
+            "      a = a * 3;\n"
+            "    } else { a = a + 1; } }\n"
+            "  o[...] = a; }", "4", "5", arrays, 2, 4, "iteration 4 of the loop at 3:3, is false, the interpreter's true");
+    bisects("kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i)) grid (i = cdiv(N, 4)) {\n"
+            "  var a = x[...];\n"
+            "  for (j in 3 .. 10) {\n"
+            "    a = a + 1;\n"
+            "    a = a * where(j > %s, 2.0, 1.0); }\n"
+            "  o[...] = a; }", "6", "7", arrays, 2, 5, "iteration 4 of the loop at 3:3");
+}
+
+Test(check_verify, bisects_through_scratch_and_steps)
+{
+    float x[32], o[8] = { 0 };
+    fill(x, 32);
+    clp_array arrays[] = { MATRIX(CLP_F32, x, 2, 16), VECTOR(CLP_F32, o, 2) };
+    bisects("kernel k(in x: f32[M, N] block [1, 4] at (i, t), out o: f32[M] block [1] at (i), scratch s: f32[4]) grid (i = M, t = cdiv(N, 4) arbitrary) {\n"
+            "  if (first(t)) { s[...] = 0; }\n"
+            "  let v = x[0, :];\n"
+            "  s[...] = s[...] + v * where(t == %s, 1.0, 2.0);\n"
+            "  if (last(t)) { o[0] = sum(s[...]); } }", "2", "3", arrays, 2, 4, "in program (1, 2), is false, the interpreter's true");
+}
+
+Test(check_verify, rounded_values_have_a_bound)
+{
+    wrong w;
+    float x[64], o[8] = { 0 };
+    fill(x, 64);
+    clp_array arrays[] = { MATRIX(CLP_F32, x, 8, 8), VECTOR(CLP_F32, o, 8) };
+    static const char text[] = "kernel k(in x: f32[8, 8], out o: f32[8]) grid () { o[...] = sum(x[...], axis = 1) * %s; }";
+    char right[200], other[200];
+    snprintf(right, sizeof right, text, "1.5");
+    snprintf(other, sizeof other, text, "1.500003");
+    wrong_open(&w, right, other);
+    wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
+    FINDS_NOTHING(&w.right);
+    cr_expect(clp_report_difference(w.right.report).ulp > 4);
+    wrong_close(&w);
+    snprintf(other, sizeof other, text, "1.5003");
+    wrong_open(&w, right, other);
+    wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
+    FINDS(&w.right, CLP_FINDING_MISMATCH, "at most 1e-05 * (|value| + ");
+    wrong_close(&w);
+}
+
+Test(check_verify, what_depends_on_the_order_is_not_the_devices_fault)
+{
+    wrong w;
+    int32_t o[8] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_I32, o, 8) };
+    wrong_open(&w, "kernel k(out o: i32[N]) grid (i = N) { o[0] = max(i, 1); o[i] = i + 3; }", "kernel k(out o: i32[N]) grid (i = N) { o[0] = min(i, 1); o[i] = i + 3; }");
+    wrong_run(&w, arrays, 1, CLP_CHECK_DEVICE);
+    FINDS(&w.right, CLP_FINDING_ORDER_DEPENDENT, "element [0]: forward 7, ");
+    wrong_close(&w);
+}
+
+/* ---- An OpenCL device ---- */
+
+Test(check_verify, a_sound_device_agrees_with_itself_and_the_interpreter)
+{
+    checking t;
+    enum { N = 100 };
+    float x[N * 3], o[N * 3], s[3] = { 0 };
+    fill(x, N * 3);
+    if (!checking_open(&t, NULL, "kernel k(in x: f32[M, N] block [1, 32] at (i, t) pad 0, out o: f32[M, N] block [1, 32] at (i, t), inout s: f32[M]) grid (i = M, t = cdiv(N, 32)) {\n"
+                                 "  let v = exp(x[...]) / 3; o[...] = v; atomic_add(s[i], sum(where(t * 32 + iota([1, 32], axis = 1) < N, v, 0.0))); }"))
+        return;
+    clp_array arrays[] = { MATRIX(CLP_F32, x, 3, N), MATRIX(CLP_F32, o, 3, N), VECTOR(CLP_F32, s, 3) };
+    checking_run(&t, arrays, 3, CLP_CHECK_DEVICE);
+    FINDS_NOTHING(&t);
+    checking_run(&t, arrays, 3, CLP_CHECK_DEVICE | CLP_CHECK_ORDERS | CLP_CHECK_MEMORY | CLP_CHECK_RACES | CLP_CHECK_BISECT);
+    FINDS_NOTHING(&t);
+    clp_report_free(t.report);
+    OK(t.ctx, clp_verify(t.k, arrays, 3, NULL, &t.report));
+    FINDS_NOTHING(&t);
+    checking_close(&t);
+}
+
+Test(check_verify, an_opencl_device_that_runs_something_else)
+{
+    checking right, other;
+    float x[64], y[64], o[64] = { 0 };
+    static const char text[] = "kernel k(in x: f32[8, 8], in y: f32[8, 8], out o: f32[8, 8], scratch s: f32[8, 8]) grid (t = 3 arbitrary) {\n"
+                               "  if (first(t)) { s[...] = 0; }\n"
+                               "  let a = dot(x[...], y[...]);\n"
+                               "  let b = %s;\n"
+                               "  s[...] = s[...] + b;\n"
+                               "  if (last(t)) { o[...] = s[...]; } }";
+    char texts[2][600];
+    snprintf(texts[0], sizeof texts[0], text, "maximum(a, 0.1)");
+    snprintf(texts[1], sizeof texts[1], text, "minimum(a, 0.1)");
+    fill(x, 64);
+    fill(y, 64);
+    if (!checking_open(&right, NULL, texts[0]))
+        return;
+    checking_open(&other, NULL, texts[1]);
+    clp_array arrays[] = { MATRIX(CLP_F32, x, 8, 8), MATRIX(CLP_F32, y, 8, 8), MATRIX(CLP_F32, o, 8, 8) };
+    clp_kernel *k = right.k;
+    clpi_check check = { .env = &k->ctx->env, .kernel = k, .ir = k->ir, .plan = k->plan, .arrays = arrays, .n_arrays = 3,
+                         .device_ir = other.k->ir, .device_plan = other.k->plan, .opts = { .checks = CLP_CHECK_DEVICE | CLP_CHECK_BISECT } };
+    OK(k->ctx, clpi_check_run(&check, &right.report));
+    FINDS(&right, CLP_FINDING_MISMATCH, "the first value that differs is that of `maximum` at 4:11: in program (0,), element [");
+    cr_expect(strstr(clp_report_finding(right.report, 0)->message, "on the device (vector and simt) is "));
+    checking_close(&right);
+    checking_close(&other);
+}
