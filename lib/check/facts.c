@@ -10,7 +10,9 @@
 
 enum { MAX_ROWS = 400, MAX_SYSTEMS = 48 };
 
-#define MAX_BOUND (INT64_C(1) << 40)      /* larger bounds tell nothing worth their digits */
+#define MAX_BOUND   (INT64_C(1) << 40)    /* larger bounds tell nothing worth their digits */
+#define SMALL_BOUND (INT64_C(1) << 24)    /* larger ones, which keep 32 bits from wrapping, are looked at when all else fails: their
+                                           * products leave 64 bits soon */
 
 clpi_facts *clpi_facts_new(clpi_arena *arena)
 {
@@ -48,6 +50,20 @@ clpi_poly clpi_variable(clpi_facts *f, int64_t lo, int64_t hi)
     return p;
 }
 
+bool clpi_variable_bound(clpi_facts *f, const clpi_poly *p, int64_t lo, int64_t hi)
+{
+    if (!p->is_known || p->n != 1 || p->constant != 0 || (p->term[0].coef != 1 && p->term[0].coef != -1))
+        return false;
+    const clpi_monomial *monomial = &f->monomials[p->term[0].monomial];
+    if (monomial->n != 1)
+        return false;
+    const clpi_bounds told = p->term[0].coef == 1 ? (clpi_bounds){ lo, hi } : (clpi_bounds){ -hi, -lo };
+    clpi_bounds *bounds = &f->variables[monomial->var[0]];
+    bounds->lo = told.lo > bounds->lo ? told.lo : bounds->lo;
+    bounds->hi = told.hi < bounds->hi ? told.hi : bounds->hi;
+    return true;
+}
+
 void clpi_fact_add(clpi_facts *f, const clpi_poly *p, bool is_equal)
 {
     if (p->is_known && f->n_facts < CLPI_MAX_FACTS)
@@ -71,6 +87,7 @@ void clpi_alternative_add(clpi_choice *choice, int side, const clpi_poly *p, boo
 
 typedef struct rows {
     clpi_facts *facts;
+    int64_t     largest;          /* facts with a larger constant are left out */
     clpi_fact  *fact;
     int         n;
     bool       *is_wanted;        /* [MAX_MONOMIALS] stands in a fact as it was given, or divides one that does */
@@ -79,7 +96,8 @@ typedef struct rows {
 
 static void push_row(rows *r, const clpi_poly *p, bool is_equal)
 {
-    if (p->is_known && r->n < MAX_ROWS)
+    bool is_large = p->constant > r->largest || p->constant < -r->largest;
+    if (p->is_known && !is_large && r->n < MAX_ROWS)
         r->fact[r->n++] = (clpi_fact){ *p, is_equal };
 }
 
@@ -115,10 +133,8 @@ static void push_bounds(rows *r)
         const clpi_bounds bounds = r->facts->variables[v];
         const clpi_poly p = clpi_variable_poly(r->facts, v), lo = clpi_poly_constant(bounds.lo), hi = clpi_poly_constant(bounds.hi);
         const clpi_poly above = clpi_poly_sum(&p, &lo, -1), below = clpi_poly_sum(&hi, &p, -1);
-        if (bounds.lo > -MAX_BOUND)
-            push_row(r, &above, false);
-        if (bounds.hi < MAX_BOUND)
-            push_row(r, &below, false);
+        push_row(r, &above, false);
+        push_row(r, &below, false);
     }
 }
 
@@ -163,7 +179,7 @@ static void push_products(rows *r)
             for (uint32_t v = 0; v < r->facts->n_variables; v++) {
                 bool is_positive = r->facts->variables[v].lo >= 0, is_negative = r->facts->variables[v].hi <= 0;
                 const clpi_fact fact = r->fact[i];
-                if (!is_factor[v] || !(is_positive || is_negative || fact.is_equal) || !is_product_wanted(r, &fact.poly, v))
+                if (!is_factor[v] || fact.poly.constant > SMALL_BOUND || fact.poly.constant < -SMALL_BOUND || !(is_positive || is_negative || fact.is_equal) || !is_product_wanted(r, &fact.poly, v))
                     continue;
                 const clpi_poly variable = clpi_variable_poly(r->facts, v), factor = clpi_poly_sum(&zero, &variable, is_positive ? 1 : -1);
                 const clpi_poly product = clpi_poly_product(r->facts, &fact.poly, &factor);
@@ -199,12 +215,12 @@ static bool solve_rows(const rows *r)
     return clpi_linear_is_empty(&system, arena);
 }
 
-/* The facts, and the sides taken of the first n_taken choices. */
-static bool is_system_empty(clpi_facts *f, const int *taken, uint32_t n_taken)
+/* The facts with constants up to largest, and the sides taken of the first n_taken choices. */
+static bool is_system_empty(clpi_facts *f, const int *taken, uint32_t n_taken, int64_t largest)
 {
     clpi_arena_mark mark = clpi_arena_mark_get(f->arena);
     const uint32_t n_monomials = f->n_monomials;
-    rows r = { f, clpi_arena_take(f->arena, MAX_ROWS, sizeof *r.fact), 0, CLPI_NEW_N(f->arena, bool, CLPI_MAX_MONOMIALS),
+    rows r = { f, largest, clpi_arena_take(f->arena, MAX_ROWS, sizeof *r.fact), 0, CLPI_NEW_N(f->arena, bool, CLPI_MAX_MONOMIALS),
                CLPI_NEW_N(f->arena, bool, CLPI_MAX_VARIABLES) };
     bool is_empty = false;
     if (r.fact && r.is_wanted && r.is_used) {
@@ -228,7 +244,7 @@ static bool are_all_empty(clpi_facts *f, int *taken, uint32_t n_taken, int *syst
 {
     if (++*systems > MAX_SYSTEMS)
         return false;
-    if (is_system_empty(f, taken, n_taken))
+    if (is_system_empty(f, taken, n_taken, SMALL_BOUND) || is_system_empty(f, taken, n_taken, MAX_BOUND))
         return true;
     if (n_taken == f->n_choices)
         return false;

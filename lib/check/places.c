@@ -35,21 +35,17 @@ static void add_size_facts(clpi_symbols *s, const clpi_poly *p, int64_t lo)
     clpi_fact_add(s->facts, &below, false);
 }
 
-/* Each axis has a program: one variable, 1 at least, that is its size. */
+/* Each axis has a program: its size is 1 at least. Sizes that are sums get a variable of their own, so that products with them
+ * stay products of variables.                                                                                           */
 static void make_axes(clpi_symbols *s)
 {
     for (int i = 0; i < s->ir->n_axes; i++) {
         const clpi_poly size = clpi_value_poly(s, &s->launch, s->ir->axes[i].size, NULL);
-        int64_t c, lo = 1, hi = MAX_SIZE, of_size_lo, of_size_hi;
+        int64_t c;
         s->axis_size[i] = size;
-        if (clpi_poly_is_constant(&size, &c))
+        if (clpi_poly_is_constant(&size, &c) || clpi_variable_bound(s->facts, &size, 1, MAX_SIZE))
             continue;
-        if (size.is_known) {
-            clpi_poly_interval(s->facts, &size, &of_size_lo, &of_size_hi);
-            lo = of_size_lo > lo ? of_size_lo : lo;
-            hi = of_size_hi < hi ? of_size_hi : hi;
-        }
-        s->axis_size[i] = clpi_variable(s->facts, lo, hi);
+        s->axis_size[i] = clpi_variable(s->facts, 1, MAX_SIZE);
         const clpi_poly same = clpi_poly_sum(&s->axis_size[i], &size, -1);
         clpi_fact_add(s->facts, &same, true);
     }
