@@ -205,7 +205,7 @@ static void word_race(const clp_report *r, const clpi_found *f, clpi_str *s)
     if (f->kind == CLP_FINDING_RACE_SAME_VALUE)
         clpi_str_puts(s, "; what is written is there already");
     if (f->is_read || f->is_updated)
-        clpi_str_add(s, "; %s it too", f->is_read && f->is_updated ? "others read and atomically update"
+        clpi_str_add(s, "; %s it", f->is_read && f->is_updated ? "others read and atomically update"
                                        : f->is_read                ? "others read"
                                                                    : "others atomically update");
     put_elements(s, f, x->rank);
