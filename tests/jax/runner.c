@@ -2,7 +2,8 @@
  * In: folders <case> with case.txt, kernel.plk and NumPy files under in and out; a device, a schedule and an order.
  * Out: one line for each case that fails or cannot run here, with the reason, and a count; exit status 1 if one failed,
  * 77 if there is no device. Decides equality: equal, both NaN, or |got - want| <= tol * (1 + |want|) with the case's
- * tol; the sign of a zero is free.
+ * tol; the sign of a zero is free. With "check:3" in place of an order the cases are checked, with that many shuffled
+ * orders, and nothing may be found.
  *
  * usage: runner FOLDER DEVICE SCHEDULE ORDER [case...] */
 #include <dirent.h>
@@ -22,6 +23,7 @@ typedef struct setting {
     clp_context *ctx;
     bool is_interp;
     clp_order order;
+    int64_t n_shuffles; /* cases are checked; 0: they are run */
     int n_passed, n_failed, n_skipped;
 } setting;
 
@@ -219,6 +221,13 @@ static int run_case(setting *s, one_case *c)
             return FAILED;
     for (int i = 0; i < c->n; i++)
         place_operand(c, i);
+    if (s->n_shuffles) {
+        char why[4096];
+        if (!is_sound(c->kernel, c->args, c->n, NULL, (int)s->n_shuffles, why, sizeof why))
+            return fail("%s: nothing should be found, but\n%s", c->name, why);
+        s->n_passed++;
+        return DONE;
+    }
     const clp_run_opts opts = { .order = s->order, .seed = 11 };
     st = clp_run(c->kernel, c->args, c->n, &opts);
     if (st == CLP_ERR_UNSUPPORTED && !s->is_interp)
@@ -287,6 +296,8 @@ static bool parse_setting(setting *s, char **argv, clp_schedule *schedule)
             found |= 2;
         }
     }
+    if (!strncmp(argv[4], "check:", 6) && is_number(argv[4] + 6, &s->n_shuffles) && s->n_shuffles > 0)
+        found |= 2;
     return found == 3;
 }
 
@@ -295,7 +306,7 @@ int main(int argc, char **argv)
     setting s = { 0 };
     clp_context_opts opts = { 0 };
     if (argc < 5 || !parse_setting(&s, argv, &opts.schedule))
-        return fail_usage("usage: runner FOLDER DEVICE auto|vector|simt forward|reverse|shuffle [case...]");
+        return fail_usage("usage: runner FOLDER DEVICE auto|vector|simt forward|reverse|shuffle|check:SHUFFLES [case...]");
     opts.device = argv[2];
     if (clp_context_new(&opts, &s.ctx)) {
         printf("%s\n", clp_last_error(NULL));

@@ -39,6 +39,11 @@ guarded guarded_new(size_t n_bytes);             /* data is aligned to 64 bytes 
 bool    guarded_is_whole(const guarded *g);
 void    guarded_free(guarded *g);
 
+/* Nothing is wrong with a kernel on these arrays, in n_shuffles shuffled orders: no race, no fault of memory, no order that
+ * matters. What no program writes is no fault here. false: why has the report.                                        */
+bool is_sound(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *run, int n_shuffles, char *why,
+              size_t n_bytes);
+
 /* An allocator with a budget: after `budget` allocations (growing counts) each further one fails. */
 typedef struct failing_alloc { size_t budget, n_calls, n_live, live_bytes; bool has_failed; } failing_alloc;
 void *failing_alloc_fn(void *user, void *p, size_t old_bytes, size_t new_bytes);      /* user: failing_alloc */
