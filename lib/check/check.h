@@ -3,9 +3,9 @@
  *     check.c       clp_check and clp_verify: the pipeline
  *     checkers.c    the table of checkers, and the watch that feeds them
  *     snapshot.c    copies of the arrays' memory, to run on as often as needed; launches on the interpreter
- *     shadow.c      a record for each element of what the kernel writes
+ *     shadow.c      the elements of what the kernel writes, numbered; owners.c: who touched each
  *     races.c memory.c values.c                          checkers: what they watch for stands in their heads
- *     orders.c verify.c bisect.c prove*.c                parts that run the kernel, or look at it, in their own ways
+ *     orders.c verify.c bisect.c proofs.c                parts that run the kernel, or look at it, in their own ways
  *     report.c      findings: merged, ordered, worded
  *
  * A new check that looks at one run is a row of the table; one that needs other runs is a call in check.c.               */
