@@ -256,7 +256,7 @@ static bool compare(const char *words, const char *name, layout l, const clp_arr
 static bool check_layout(const setting *s, const row *r, const job *j, const clp_array *args, const clp_run_opts *opts, layout l)
 {
     char why[4096];
-    const bool is_right = is_sound(j->kernel, args, j->n, opts, (int)s->n_shuffles, why, sizeof why);
+    const bool is_right = is_sound(j->kernel, args, j->n, opts, (int)s->n_shuffles, false, why, sizeof why);
     if (r->finds ? !is_right && strstr(why, r->finds) : is_right)
         return true;
     fprintf(stderr, "%s (%s): %s should be found, but\n%s", r->words, layout_names[l], r->finds ? r->finds : "nothing", why);

@@ -223,7 +223,7 @@ static int run_case(setting *s, one_case *c)
         place_operand(c, i);
     if (s->n_shuffles) {
         char why[4096];
-        if (!is_sound(c->kernel, c->args, c->n, NULL, (int)s->n_shuffles, why, sizeof why))
+        if (!is_sound(c->kernel, c->args, c->n, NULL, (int)s->n_shuffles, false, why, sizeof why))
             return fail("%s: nothing should be found, but\n%s", c->name, why);
         s->n_passed++;
         return DONE;

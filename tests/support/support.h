@@ -40,9 +40,10 @@ bool    guarded_is_whole(const guarded *g);
 void    guarded_free(guarded *g);
 
 /* Nothing is wrong with a kernel on these arrays, in n_shuffles shuffled orders: no race, no fault of memory, no order that
- * matters. What no program writes is no fault here. false: why has the report.                                        */
-bool is_sound(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *run, int n_shuffles, char *why,
-              size_t n_bytes);
+ * matters. Elements that no program writes are no fault here; may_read_outputs: nor are reads of what nobody wrote before.
+ * false: why has the report.                                                                                          */
+bool is_sound(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *run, int n_shuffles,
+              bool may_read_outputs, char *why, size_t n_bytes);
 
 /* An allocator with a budget: after `budget` allocations (growing counts) each further one fails. */
 typedef struct failing_alloc { size_t budget, n_calls, n_live, live_bytes; bool has_failed; } failing_alloc;
