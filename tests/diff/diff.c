@@ -3,7 +3,8 @@
  * Out: a line for each row that fails or cannot run, with the reason, and a count; exit status 1 if one failed, 77
  * without the device. Every row runs with its arrays laid out in three ways: plain, with gaps between elements, and
  * backwards. Whatever memory does not belong to an array's elements must be as it was. With "check:3" in place of an
- * order each is checked too, with that many shuffled orders, and nothing may be found.
+ * order each is checked too, with that many shuffled orders, and nothing may be found; with "checked" the device runs
+ * checked code, and finds nothing.
  *
  * usage: diff FOLDER DEVICE SCHEDULE ORDER [row...] */
 #include <inttypes.h>
@@ -157,6 +158,7 @@ typedef struct setting {
     clp_schedule schedule;
     clp_order order;
     int64_t n_shuffles; /* kernels are checked; 0: they are compared */
+    bool is_checked;
     int n_passed, n_failed, n_skipped;
 } setting;
 
@@ -329,7 +331,7 @@ static int run_parsed(const setting *s, const row *r, options *o)
     if (run_reference(&reference, o, start))
         goto done;
     o->schedule = s->schedule;
-    const clp_context_opts opts = { .device = s->device, .schedule = s->schedule };
+    const clp_context_opts opts = { .device = s->device, .schedule = s->schedule, .checked = s->is_checked };
     if (clp_context_new(&opts, &j.ctx))
         goto done;
     j.o = o;
@@ -394,8 +396,8 @@ int main(int argc, char **argv)
     static const char *const schedules[] = { "auto", "vector", "simt" };
     static const char *const orders[] = { "forward", "reverse", "shuffle" };
     if (argc < 5)
-        return fail_usage("usage: diff FOLDER DEVICE auto|vector|simt forward|reverse|shuffle|check:SHUFFLES [row...]");
-    setting s = { .folder = argv[1], .device = argv[2] };
+        return fail_usage("usage: diff FOLDER DEVICE auto|vector|simt forward|reverse|shuffle|checked|check:SHUFFLES [row...]");
+    setting s = { .folder = argv[1], .device = argv[2], .is_checked = !strcmp(argv[4], "checked") };
     for (int i = 0; i < 3; i++) {
         if (!strcmp(argv[3], schedules[i]))
             s.schedule = (clp_schedule)i;

@@ -6,7 +6,8 @@
  * Decides what is built together: some kernels are one text and one program of the device, which builds them in less time.
  * Where that fails, or one of them does, each is built alone.
  *
- * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--print] [--keep] */
+ * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--print] [--keep]
+ *                   [--checked] */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@ typedef struct setting {
     const char *schedule;
     clp_order order;
     bool prints, keeps; /* keeps: failures are not shrunk */
+    bool is_checked;    /* the device runs checked code, and finds nothing */
     bool reads_back;
     int n_passed, n_failed, n_skipped;
     char *text;         /* [MAX_GROUP * TEXT_BYTES] */
@@ -265,6 +267,7 @@ static bool read_options(setting *s, int argc, char **argv, int64_t *seed, int64
     for (int i = 5; i < argc; i++) {
         s->prints = s->prints || !strcmp(argv[i], "--print");
         s->keeps = s->keeps || !strcmp(argv[i], "--keep");
+        s->is_checked = s->is_checked || !strcmp(argv[i], "--checked");
         if (!strcmp(argv[i], "--group") && (++i >= argc || !is_number(argv[i], group) || *group < 1 || *group > MAX_GROUP))
             return false;
     }
@@ -282,8 +285,9 @@ int main(int argc, char **argv)
     setting s = { 0 };
     int64_t seed, n, group;
     if (!read_options(&s, argc, argv, &seed, &n, &group))
-        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--print] [--keep]");
-    clp_context_opts opts = { .device = argv[3] };
+        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--print] [--keep] "
+                          "[--checked]");
+    clp_context_opts opts = { .device = argv[3], .checked = s.is_checked };
     for (int i = 0; i < 3; i++)
         if (!strcmp(argv[4], schedules[i]))
             opts.schedule = (clp_schedule)i;

@@ -3,7 +3,7 @@
  * Out: one line for each case that fails or cannot run here, with the reason, and a count; exit status 1 if one failed,
  * 77 if there is no device. Decides equality: equal, both NaN, or |got - want| <= tol * (1 + |want|) with the case's
  * tol; the sign of a zero is free. With "check:3" in place of an order the cases are checked, with that many shuffled
- * orders, and nothing may be found.
+ * orders, and nothing may be found; with "checked" the device runs checked code, and finds nothing.
  *
  * usage: runner FOLDER DEVICE SCHEDULE ORDER [case...] */
 #include <dirent.h>
@@ -279,7 +279,7 @@ static int list_cases(const char *folder, char **names)
     return n;
 }
 
-static bool parse_setting(setting *s, char **argv, clp_schedule *schedule)
+static bool parse_setting(setting *s, char **argv, clp_context_opts *opts)
 {
     static const char *const schedules[] = { "auto", "vector", "simt" };
     static const char *const orders[] = { "forward", "reverse", "shuffle" };
@@ -288,7 +288,7 @@ static bool parse_setting(setting *s, char **argv, clp_schedule *schedule)
     s->is_interp = !strcmp(argv[2], "interp");
     for (int i = 0; i < 3; i++) {
         if (!strcmp(argv[3], schedules[i])) {
-            *schedule = (clp_schedule)i;
+            opts->schedule = (clp_schedule)i;
             found |= 1;
         }
         if (!strcmp(argv[4], orders[i])) {
@@ -298,16 +298,17 @@ static bool parse_setting(setting *s, char **argv, clp_schedule *schedule)
     }
     if (!strncmp(argv[4], "check:", 6) && is_number(argv[4] + 6, &s->n_shuffles) && s->n_shuffles > 0)
         found |= 2;
-    return found == 3;
+    opts->device = argv[2];
+    opts->checked = !strcmp(argv[4], "checked");
+    return found == 3 || (found == 1 && opts->checked);
 }
 
 int main(int argc, char **argv)
 {
     setting s = { 0 };
     clp_context_opts opts = { 0 };
-    if (argc < 5 || !parse_setting(&s, argv, &opts.schedule))
-        return fail_usage("usage: runner FOLDER DEVICE auto|vector|simt forward|reverse|shuffle|check:SHUFFLES [case...]");
-    opts.device = argv[2];
+    if (argc < 5 || !parse_setting(&s, argv, &opts))
+        return fail_usage("usage: runner FOLDER DEVICE auto|vector|simt forward|reverse|shuffle|checked|check:SHUFFLES [case...]");
     if (clp_context_new(&opts, &s.ctx)) {
         printf("%s\n", clp_last_error(NULL));
         const char *required = getenv("CLP_REQUIRE_CL");
