@@ -350,7 +350,7 @@ static clp_status prove_all(prover *p)
         bool is_proved = is_range_inside(p, out->ranges[i].op);
         out->ranges[i].proof = is_proved ? (clpi_proof){ .verdict = CLPI_PROVED } : (clpi_proof){ CLPI_UNDECIDED, reason(p), NULL };
     }
-    return p->question.failed ? CLP_ERR_OOM : CLP_OK;
+    return p->question.failed || p->arena->failed ? CLP_ERR_OOM : CLP_OK;
 }
 
 static void settle(clpi_proof *proof, const clpi_wanted *wanted)

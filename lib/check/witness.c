@@ -65,6 +65,8 @@ static void find_candidates(tried *t)
     for (uint32_t id = 1; id < ir->ops.n; id++)
         if (ir->ops.items[id].kind == CLP_OP_const && ir->types.items[ir->ops.items[id].type].rank == 0 && clpi_const_int(ir, (clp_val){ id }, &c))
             add_around(t, c < 0 && c >= -MAX_CONSTANT ? -c : c);
+    for (c = 8; c <= 64; c += c < 16 ? 2 : c / 4)
+        add_candidate(t, c);
 }
 
 /* xorshift */
