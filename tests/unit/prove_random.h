@@ -60,9 +60,9 @@ typedef struct spec {
     char         text[4096];
 } spec;
 
-void spec_make(spec *s, uint64_t seed);
+void spec_make(spec *s, uint64_t seed);       /* prove_random.c */
 
-/* ---- What it does ---- */
+/* ---- What it does (prove_walk.c) ---- */
 
 typedef struct touches {              /* of one element by sequences: the first one, and whether others did too */
     int  first[3];                    /* by kind of access; -1: none */
