@@ -51,7 +51,7 @@ clpi_arena *clpi_report_arena(clp_report *report);
 enum { CLPI_GRANULE_ALIGN = 64 };
 
 /* Memory of one or more operands that overlap. */
-typedef struct clpi_region {
+typedef struct clpi_memory_region {
     const uint8_t *given;             /* what the caller's arrays hold; not changed */
     uint8_t *work;                    /* what runs use: a copy when something in it is written, else given itself */
     size_t   n_bytes;
@@ -60,14 +60,14 @@ typedef struct clpi_region {
     bool     is_poisoned;             /* outputs alone, without alias: their elements start as poison */
     uint64_t first_granule;           /* of written regions; a multiple of CLPI_GRANULE_ALIGN */
     void    *mem;                     /* work, as the interpreter's memory */
-} clpi_region;
+} clpi_memory_region;
 
 /* A launch on copies. region_of: of each operand; scratch and scalars -1. at: bytes from the region's start to the operand's
  * place. Arrays overlap as the caller's do.                                                                              */
 typedef struct clpi_snapshot {
     clpi_arena   arena;               /* lives until the check is over: for what its parts keep */
     clp_event   *event;               /* the arrays as checked, with scalars on the host; it is never launched */
-    clpi_region *regions;    int n_regions;
+    clpi_memory_region *regions;    int n_regions;
     int         *region_of;           /* [n_operands] */
     size_t      *at;                  /* [n_operands] */
     clpi_bound  *bound;

@@ -17,7 +17,7 @@ clp_status clpi_device_open(clpi_check *check, clpi_device *out)
     if (arena->failed)
         return CLP_ERR_OOM;
     for (int r = 0; r < s->n_regions; r++) {
-        const clpi_region *region = &s->regions[r];
+        const clpi_memory_region *region = &s->regions[r];
         CLP_TRY(out->backend->alloc(out->dev, region->n_bytes > LEAST_BYTES ? region->n_bytes : LEAST_BYTES, &out->mem[r]));
         if (!region->is_written && region->n_bytes)
             CLP_TRY(out->backend->write(out->mem[r], 0, region->given, region->n_bytes));

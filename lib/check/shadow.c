@@ -8,16 +8,16 @@
 #include "check/check.h"
 
 /* The region that holds operand's array, when its granules are numbered. */
-static const clpi_region *region_of(const clpi_check *check, int operand)
+static const clpi_memory_region *region_of(const clpi_check *check, int operand)
 {
     int r = check->snapshot.region_of[operand];
-    const clpi_region *region = r < 0 ? NULL : &check->snapshot.regions[r];
+    const clpi_memory_region *region = r < 0 ? NULL : &check->snapshot.regions[r];
     return region && region->is_written ? region : NULL;
 }
 
 bool clpi_shadow_row(const clpi_check *check, const clpi_touch *touch, uint64_t *out_first, int64_t *out_step, int *out_n_each)
 {
-    const clpi_region *region = region_of(check, touch->operand);
+    const clpi_memory_region *region = region_of(check, touch->operand);
     if (!region)
         return false;
     int64_t bits = clp_dtype_bits(check->ir->operands[touch->operand].dtype);
@@ -79,7 +79,7 @@ static bool solve(const dims *s, int k, int64_t target, int64_t *out_index)
 
 bool clpi_shadow_element(const clpi_check *check, int operand, uint64_t granule, int64_t *out_element)
 {
-    const clpi_region *region = region_of(check, operand);
+    const clpi_memory_region *region = region_of(check, operand);
     const clpi_operand *x = &check->ir->operands[operand];
     const clpi_bound_operand *o = &check->snapshot.bound->operands[operand];
     if (!region || granule < region->first_granule)
@@ -100,7 +100,7 @@ bool clpi_shadow_element(const clpi_check *check, int operand, uint64_t granule,
 uint64_t clpi_shadow_bits(const clpi_check *check, uint64_t granule)
 {
     const clpi_snapshot *s = &check->snapshot;
-    const clpi_region *region = s->regions;
+    const clpi_memory_region *region = s->regions;
     while (!region->is_written || granule < region->first_granule ||
            granule - region->first_granule >= (uint64_t)region->n_bytes * 8 / (uint64_t)region->bits)
         region++;

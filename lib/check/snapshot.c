@@ -64,7 +64,7 @@ static void join_spans(clpi_check *check, const span *spans, span *all)
 static void describe(const clpi_check *check, int region)
 {
     const clpi_snapshot *s = &check->snapshot;
-    clpi_region *r = &s->regions[region];
+    clpi_memory_region *r = &s->regions[region];
     r->bits = 64;
     r->is_poisoned = true;
     for (int i = 0; i < check->ir->n_operands; i++) {
@@ -81,7 +81,7 @@ static void describe(const clpi_check *check, int region)
 static clp_status make_region(clpi_check *check, int region, const span *all)
 {
     clpi_snapshot *s = &check->snapshot;
-    clpi_region *r = &s->regions[region];
+    clpi_memory_region *r = &s->regions[region];
     clp_context *ctx = check->kernel->ctx;
     describe(check, region);
     r->n_bytes = all->end - all->start;
@@ -111,7 +111,7 @@ static clp_status make_regions(clpi_check *check)
     const clp_kernel *k = check->kernel;
     size_t n = (size_t)check->ir->n_operands + 1;
     span *spans = CLPI_NEW_N(&s->arena, span, n), *all = CLPI_NEW_N(&s->arena, span, n);
-    s->regions = CLPI_NEW_N(&s->arena, clpi_region, n);
+    s->regions = CLPI_NEW_N(&s->arena, clpi_memory_region, n);
     s->region_of = CLPI_NEW_N(&s->arena, int, n);
     s->at = CLPI_NEW_N(&s->arena, size_t, n);
     s->places = CLPI_NEW_N(&s->arena, clpi_place, n);

@@ -773,4 +773,5 @@ Test(check, out_of_memory)
     out_of_memory(CLP_CHECK_RACES);
     out_of_memory(CLP_CHECK_MEMORY);
     out_of_memory(CLP_CHECK_RACES | CLP_CHECK_MEMORY | CLP_CHECK_OVERFLOW | CLP_CHECK_DIVISION);
+    out_of_memory(CLP_CHECK_DEFAULT);
 }

@@ -200,6 +200,9 @@ static void check_hand(bool by_value)
     }
     launch.order = CLP_ORDER_REVERSE;
     cr_expect_eq(clpi_cl_launch(h.exe, &launch, &events[0]), CLP_ERR_UNSUPPORTED);
+    launch.order = CLP_ORDER_FORWARD;
+    launch.watch = &(clpi_watch){ .user = NULL };
+    cr_expect_eq(clpi_cl_launch(h.exe, &launch, &events[0]), CLP_ERR_UNSUPPORTED);
     clpi_cl_release(x_mem);
     clpi_cl_release(o_mem);
     hand_close(&h);
