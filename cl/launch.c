@@ -25,7 +25,7 @@ struct clpi_cl_flight {
     clpi_cl_mem   **written;         /* wrapped memory that the launch writes */
     int             n_written;
     cl_event        first, last;     /* of the first and the last kernel; the same when there is one */
-    bool            is_done;
+    bool            is_quiet, is_done;
     double          seconds;
 };
 
@@ -283,6 +283,7 @@ static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
     const clpi_code *code = f->exe->code;
     f->bound = launch->bound;
     f->places = launch->places;
+    f->is_quiet = launch->is_quiet;
     for (int i = 0; i < code->n_numbers; i++)
         f->numbers[i] = number_of(f->exe, launch, &code->numbers[i]);
     for (int i = 0; i < code->n_buffers; i++) {
@@ -419,7 +420,7 @@ clp_status clpi_cl_wait(void *event, double *out_seconds)
     *out_seconds = f->seconds = seconds_between(f);
     for (int i = 0; i < f->n_written; i++)
         CLP_TRY(clpi_cl_show_host(f->written[i]));
-    if (f->log)
+    if (f->log && !f->is_quiet)
         CLP_TRY(print_log(f));
     return f->faults ? report_faults(f) : CLP_OK;
 }

@@ -24,7 +24,7 @@ static bool eval_print(clpi_run *run, const clpi_step *s)
     const clpi_op *op = &exe->ir->ops.items[s->op];
     const clp_val *args = clpi_args(exe->ir, op);
     const uint32_t *roots = s->info;
-    if (!exe->host.print)
+    if (!exe->host.print || run->launch->is_quiet)
         return true;
     const clpi_elem **vals = (const clpi_elem **)(void *)(run->tiles + s->temp);
     clpi_elem *elems = (clpi_elem *)(void *)(run->tiles + s->temp + clpi_align(op->n_args * sizeof *vals));

@@ -53,7 +53,7 @@ void clpi_device_discard(clpi_device *device, void *exe)
 
 static clp_status launch(clpi_device *device, void *exe, const clpi_bound *bound, const clpi_place *places, const char **out_fault)
 {
-    const clpi_launch launch = { .bound = bound, .places = places, .order = CLP_ORDER_FORWARD };
+    const clpi_launch launch = { .bound = bound, .places = places, .order = CLP_ORDER_FORWARD, .is_quiet = true };
     clpi_check *check = device->check;
     void *event;
     double seconds;

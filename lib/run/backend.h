@@ -93,6 +93,7 @@ typedef struct clpi_launch {
     clp_order         order;
     uint64_t          seed;
     const clpi_watch *watch;        /* NULL: nobody watches, and it costs nothing */
+    bool              is_quiet;     /* what the kernel prints is dropped */
     void *const      *wait_for;     /* events of this backend */
     int               n_wait_for;
 } clpi_launch;

@@ -1,6 +1,7 @@
 /* Checks of order: what depends on it is found, with both values; what does not, and what rounding explains, is not. */
 #include <math.h>
 
+#include "check/agree.h"
 #include "unit/checking.h"
 
 Test(check_orders, the_last_writer_wins)
@@ -139,5 +140,34 @@ Test(check_orders, strided_packed_and_shared_arrays)
     checking_open(&t, "interp", "kernel k(inout o: i16[M, N]) grid (i = 3) { o[1, 1] = cast(i, i16); o[i, 0] = 9; }");
     checking_run(&t, strided, 1, CLP_CHECK_ORDERS);
     FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [1, 1]: forward 2, reverse 0");
+    checking_close(&t);
+}
+
+/* As the runs of a device are compared: two of one name kept and compared, with nothing but their memory known. */
+Test(check_orders, runs_of_a_device_are_compared_with_each_other)
+{
+    checking t;
+    int32_t o[6] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_I32, o, 6) };
+    checking_open(&t, "interp", "kernel k(inout o: i32[N] block [2] at (i)) grid (i = cdiv(N, 2)) { o[...] = o[...] + 1; }");
+    clp_kernel *k = t.k;
+    clpi_check check = { .env = &k->ctx->env, .kernel = k, .ir = k->ir, .plan = k->plan, .arrays = arrays, .n_arrays = 1 };
+    clpi_orders orders;
+    OK(t.ctx, clpi_report_new(check.env, k, 5, &t.report));
+    check.report = t.report;
+    OK(t.ctx, clpi_snapshot_open(&check, arrays, 1));
+    OK(t.ctx, clpi_orders_open(&check, &orders));
+    OK(t.ctx, clpi_orders_keep(&orders, "run 1"));
+    int32_t *work = (int32_t *)(void *)check.snapshot.regions[0].work;
+    work[4] = 9;
+    OK(t.ctx, clpi_orders_compare(&orders, "run 2"));
+    work[4] = 1;
+    work[3] = 7;
+    OK(t.ctx, clpi_orders_compare(&orders, "run 3"));
+    cr_expect(check.is_unsettled[0][3] && check.is_unsettled[0][4] && !check.is_unsettled[0][5]);
+    OK(t.ctx, clpi_orders_report(&orders));
+    clpi_snapshot_close(&check);
+    OK(t.ctx, clpi_report_finish(t.report));
+    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [3]: run 1 1, run 3 7; 2 elements [3:5]");
     checking_close(&t);
 }

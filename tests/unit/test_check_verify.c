@@ -2,6 +2,7 @@
  * the interpreter, running another kernel of the same form in place of the right one; and an OpenCL device, where there is one.  */
 #include <math.h>
 
+#include "check/agree.h"
 #include "unit/checking.h"
 
 /* ---- A device that runs something else ---- */
@@ -164,6 +165,119 @@ Test(check_verify, what_depends_on_the_order_is_not_the_devices_fault)
     wrong_close(&w);
 }
 
+/* ---- What must be equal, and what may differ ---- */
+
+/* The level of the last operand of a kernel over T = dtype, whose body stores `value`, made of x and y: [4, 4]. */
+static clpi_level level_of(const char *dtype, const char *result, const char *value)
+{
+    checking t;
+    char text[600];
+    snprintf(text, sizeof text, "kernel k(in x: %s[4, 4], in y: %s[4, 4], inout s: %s[4, 4], out o: %s[4, 4]) grid (i = 2, t = 2 arbitrary) { %s }",
+             dtype, dtype, dtype, result, value);
+    checking_open(&t, "interp", text);
+    clpi_arena arena;
+    clpi_levels levels;
+    clpi_arena_init(&arena, &t.ctx->env);
+    OK(t.ctx, clpi_levels_new(t.k->ir, t.k->plan, 4, &arena, &levels));
+    clpi_level level = levels.stored[t.k->ir->n_operands - 1];
+    clpi_arena_done(&arena);
+    checking_close(&t);
+    return level;
+}
+
+Test(check_verify, levels)
+{
+    static const struct { const char *dtype, *result, *value; clpi_level_kind kind; double bound; } rows[] = {
+        { "f32", "f32", "o[...] = sqrt(abs(x[...] / y[...])) - exp(x[...]);", CLPI_EXACT, 0 },
+        { "f64", "f64", "o[...] = x[...] / y[...];", CLPI_EXACT, 0 },
+        { "f64", "f64", "o[...] = exp(x[...]);", CLPI_ROUNDED, 1e-12 },
+        { "bf16", "bf16", "o[...] = tanh(x[...]) * y[...];", CLPI_EXACT, 0 },
+        { "f32", "f32", "o[...] = log1p(x[...]);", CLPI_ROUNDED, 1e-5 },
+        { "f32", "f32", "o[...] = max(x[...], axis = 1, keepdims = true) + y[...];", CLPI_EXACT, 0 },
+        { "f32", "f32", "o[...] = sum(x[...], axis = 1, keepdims = true) + y[...];", CLPI_ROUNDED, 1e-5 },
+        { "i32", "i32", "o[...] = sum(x[...], axis = 1, keepdims = true) + dot(x[...], y[...]);", CLPI_EXACT, 0 },
+        { "f32", "f32", "o[...] = dot(x[...], y[...]);", CLPI_ROUNDED, 1e-5 },
+        { "f32", "f32", "o[...] = cast(cast(dot(x[...], y[...]), bf16), f32);", CLPI_ROUNDED, 1.6e-2 },
+        { "f32", "i32", "o[...] = cast(dot(x[...], y[...]), i32);", CLPI_CHOSEN, 1e-5 },
+        { "f32", "f32", "o[...] = where(dot(x[...], y[...]) > 0, x[...], 0.0);", CLPI_CHOSEN, 1e-5 },
+        { "f32", "f32", "o[...] = maximum(dot(x[...], y[...]), 0.0);", CLPI_ROUNDED, 1e-5 },
+        { "f32", "i32", "o[...] = bitcast(dot(x[...], y[...]), i32);", CLPI_FREE, 1e-5 },
+        { "i32", "i32", "let n = atomic_add(s[0, 0], 1); o[...] = x[...];", CLPI_EXACT, 0 },
+        { "i32", "i32", "let n = atomic_add(s[0, 0], 1); o[...] = x[...] + n;", CLPI_FREE, 0 },
+        { "f32", "f32", "atomic_add(s[0, 0], 1.0); o[...] = s[...];", CLPI_ROUNDED, 1e-5 },
+        { "f32", "f32", "if (i > 0) { s[...] = dot(x[...], y[...]); } o[...] = x[...];", CLPI_EXACT, 0 },
+        { "f32", "f32", "o[...] = s[...]; s[...] = dot(x[...], y[...]);", CLPI_ROUNDED, 1e-5 },
+        { "f32", "f32", "var a = x[...]; for (j in 0 .. 3) { a = a + y[...]; } o[...] = a;", CLPI_EXACT, 0 },
+        { "f32", "f32", "var a = x[...]; var b = y[...]; for (j in 0 .. 3) { a = b; b = cumsum(x[...], axis = 0); } o[...] = a;", CLPI_ROUNDED, 1e-5 },
+        { "f32", "f32", "var a = x[...]; while (sum(a) > 0) { a = a - 1; } o[...] = a;", CLPI_CHOSEN, 0 },
+        { "f32", "f32", "o[...] = x[...]; if (sum(x[...]) > 0) { o[...] = y[...]; }", CLPI_CHOSEN, 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        clpi_level level = level_of(rows[i].dtype, rows[i].result, rows[i].value);
+        cr_expect(level.kind == rows[i].kind && (level.kind == CLPI_EXACT || level.bound >= rows[i].bound) && level.bound < rows[i].bound * 1.1 + 1.1e-5,
+                  "%s of %s: level %d, bound %g", rows[i].value, rows[i].dtype, (int)level.kind, level.bound);
+    }
+}
+
+Test(check_verify, ulps_and_equality)
+{
+    const struct { clp_dtype d; uint64_t a, b; double ulps; } rows[] = {
+        { CLP_F32, 0x3f800000, 0x3f800001, 1 }, { CLP_F32, 0x80000001, 0x00000001, 2 }, { CLP_F32, 0x80000000, 0, 0 },
+        { CLP_F32, 0x7fc00000, 0xffc00001, 0 }, { CLP_F32, 0x7fc00000, 0x3f800000, INFINITY }, { CLP_F32, 0x7f7fffff, 0x7f800000, 1 },
+        { CLP_BF16, 0x3f80, 0x3f82, 2 }, { CLP_I8, 0x80, 0x7f, 255 }, { CLP_U64, 5, 9, 4 }, { CLP_BOOL, 1, 2, 0 }, { CLP_BOOL, 1, 0, 1 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cr_expect(clpi_ulps(rows[i].d, rows[i].a, rows[i].b) == rows[i].ulps, "row %zu: %g", i, clpi_ulps(rows[i].d, rows[i].a, rows[i].b));
+        cr_expect_eq(clpi_same(rows[i].d, rows[i].a, rows[i].b), rows[i].ulps == 0);
+    }
+}
+
+/* ---- Out of memory ---- */
+
+static size_t one_allocation_less(size_t budget, bool *out_is_done)
+{
+    failing_alloc a = { .budget = SIZE_MAX };
+    static const char text[] = "kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i), inout s: f32[2]) grid (i = cdiv(N, 4)) {\n"
+                               "  for (j in 0 .. 2) { o[...] = x[...] %s 0.5; } atomic_add(s[0], 1.0); s[1] = cast(i, f32); }";
+    char texts[2][400];
+    snprintf(texts[0], sizeof texts[0], text, "*");
+    snprintf(texts[1], sizeof texts[1], text, "/");
+    clp_context *ctx;
+    clp_kernel *k, *other;
+    cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp", .alloc = failing_alloc_fn, .alloc_user = &a }, &ctx), CLP_OK);
+    OK(ctx, clp_kernel_from_text(ctx, texts[0], NULL, NULL, &k));
+    OK(ctx, clp_kernel_from_text(ctx, texts[1], NULL, NULL, &other));
+    float x[6] = { 1, 2, 3, 4, 5, 6 }, o[6], s[2] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_F32, x, 6), VECTOR(CLP_F32, o, 6), VECTOR(CLP_F32, s, 2) };
+    clpi_check check = { .env = &ctx->env, .kernel = k, .ir = k->ir, .plan = k->plan, .arrays = arrays, .n_arrays = 3, .device_ir = other->ir,
+                         .device_plan = other->plan, .opts = { .checks = CLP_CHECK_RACES | CLP_CHECK_MEMORY | CLP_CHECK_ORDERS | CLP_CHECK_DEVICE |
+                                                                         CLP_CHECK_NON_FINITE | CLP_CHECK_OVERFLOW | CLP_CHECK_BISECT } };
+    size_t live = a.n_live;
+    clp_report *report = NULL;
+    a.budget = a.n_calls + budget;
+    clp_status status = clpi_check_run(&check, &report);
+    a.budget = SIZE_MAX;
+    *out_is_done = status == CLP_OK;
+    cr_assert(status == CLP_OK ? !a.has_failed : status == CLP_ERR_OOM, "budget %zu: %s: %s", budget, clp_status_name(status), clp_last_error(ctx));
+    cr_assert(status == CLP_OK || report == NULL);
+    clp_report_free(report);
+    cr_assert_leq(a.n_live, live + 1, "budget %zu: something is left", budget);    /* the text of the error */
+    clp_kernel_free(k);
+    clp_kernel_free(other);
+    clp_context_free(ctx);
+    cr_assert_eq(a.n_live, 0, "budget %zu: %zu items are left", budget, a.n_live);
+    return budget + 1;
+}
+
+Test(check_verify, each_allocation_may_fail)
+{
+    bool is_done = false;
+    size_t n = 0;
+    while (!is_done)
+        n = one_allocation_less(n, &is_done);
+    cr_expect_gt(n, 20);
+}
+
 /* ---- An OpenCL device ---- */
 
 Test(check_verify, a_sound_device_agrees_with_itself_and_the_interpreter)
@@ -184,6 +298,34 @@ Test(check_verify, a_sound_device_agrees_with_itself_and_the_interpreter)
     OK(t.ctx, clp_verify(t.k, arrays, 3, NULL, &t.report));
     FINDS_NOTHING(&t);
     checking_close(&t);
+}
+
+static void count_line(const char *line, void *user)
+{
+    (void)line;
+    ++*(int *)user;
+}
+
+Test(check_verify, a_check_prints_nothing)
+{
+    int n = 0, o[4];
+    clp_context *ctx;
+    clp_kernel *k;
+    clp_report *report;
+    const char *which = getenv("CLPALLAS_TEST_CL");
+    if (clp_context_new(&(clp_context_opts){ .device = which ? which : "cl", .print = count_line, .print_user = &n }, &ctx)) {
+        cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
+        return;
+    }
+    OK(ctx, clp_kernel_from_text(ctx, "kernel k(out o: i32[N] block [1] at (i)) grid (i = N) { print(\"{}\", i); o[0] = i; }", NULL, NULL, &k));
+    OK(ctx, clp_check(k, (clp_array[]){ VECTOR(CLP_I32, o, 4) }, 1, NULL, &report));
+    cr_expect(clp_report_verdict(report) != CLP_VERDICT_FAULTY, "%s", clp_report_text(report));
+    cr_expect_eq(n, 0);
+    OK(ctx, clp_run(k, (clp_array[]){ VECTOR(CLP_I32, o, 4) }, 1, NULL));
+    cr_expect_eq(n, 4);
+    clp_report_free(report);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
 }
 
 Test(check_verify, an_opencl_device_that_runs_something_else)
