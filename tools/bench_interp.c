@@ -1,4 +1,4 @@
-/* bench_interp: the rows of `clpallas bench` that run on the interpreter.
+/* bench_interp: the rows of `clpallas bench` that run on the interpreter, checked or not.
  * In: a row. Out: its contest, timed. All of it works in the host's memory, which is the interpreter's own. */
 #include <stdlib.h>
 #include <string.h>
@@ -131,10 +131,71 @@ static int row_interp_programs(bench *b, const bench_row *row, contest *c)
     return status;
 }
 
+/* ---- Races looked for, against a plain run ---- */
+
+static int once_check(void *user)
+{
+    host_run *r = user;
+    clp_report *report;
+    if (clp_check(r->kernel, r->args, r->n, &(clp_check_opts){ .checks = CLP_CHECK_RACES }, &report))
+        return fail_library(r->ctx);
+    const bool is_sound = clp_report_n_findings(report) == 0;
+    clp_report_free(report);
+    return is_sound ? DONE : fail("%s: a race is found where there is none", clp_kernel_name(r->kernel));
+}
+
+/* A standard kernel on three arrays of f32, n x n or of n elements. */
+static int row_check(bench *b, const bench_row *row, contest *c, const char *name, int rank)
+{
+    const int64_t n = row->size, shape[] = { n, n };
+    const char *params = b->o->params ? b->o->params : row->params;
+    tool_array a[3] = { 0 };
+    host_run r = { .n = 3 };
+    int status = DONE;
+    for (int i = 0; !status && i < 3; i++)
+        status = array_new(&a[i], CLP_F32, rank, shape) ? DONE : fail("out of memory");
+    if (!status && clp_context_new(&(clp_context_opts){ .device = "interp" }, &r.ctx))
+        status = fail_library(NULL);
+    if (!status) {
+        r.kernel = bench_kernel(b, r.ctx, name, row->params);
+        status = r.kernel ? DONE : FAILED;
+    }
+    if (!status) {
+        for (int i = 0; i < 3; i++) {
+            bench_fill(a[i].array.data, array_elems(&a[i].array), (uint32_t)i + 1);
+            r.args[i] = a[i].array;
+        }
+        c->work = row->name;
+        snprintf(c->params, sizeof c->params, "%s", params ? params : "");
+        snprintf(c->shape, sizeof c->shape, rank == 2 ? "%lldx%lldx%lld" : "%lld", (long long)n, (long long)n, (long long)n);
+        contest_add(c, "races looked for", once_check, &r);
+        contest_add(c, "a plain run", once_kernel, &r);
+        status = contest_time(b, c);
+    }
+    clp_kernel_free(r.kernel);
+    clp_context_free(r.ctx);
+    for (int i = 0; i < 3; i++)
+        array_done(&a[i]);
+    return status;
+}
+
+static int row_check_matmul(bench *b, const bench_row *row, contest *c)
+{
+    return row_check(b, row, c, "matmul", 2);
+}
+
+static int row_check_add(bench *b, const bench_row *row, contest *c)
+{
+    return row_check(b, row, c, "add", 1);
+}
+
 const bench_row bench_interp_rows[] = {
     { "interp-matmul", "f32 matmul in blocks of 128 on the interpreter; one thread of OpenBLAS", row_interp_matmul,
       1024, "bm=128, bn=128, bk=128" },
     { "interp-programs", "programs of one element on the interpreter; as many malloc and free of 64 bytes",
       row_interp_programs, 100000, NULL },
+    { "check-matmul", "f32 matmul in blocks of 128 on the interpreter, races looked for; a plain run of it", row_check_matmul, 1024,
+      "bm=128, bn=128, bk=128" },
+    { "check-add", "f32 add on the interpreter, races looked for; a plain run of it", row_check_add, 1 << 22, NULL },
     { 0 }
 };
