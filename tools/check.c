@@ -3,116 +3,22 @@
  * was found. Decides nothing about faults: clp_check does. */
 #include "tool.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-/* ---- JSON ---- */
-
-static void json_numbers(int n, const int64_t *numbers)
-{
-    putchar('[');
-    for (int i = 0; i < n; i++)
-        printf("%s%lld", i ? ", " : "", (long long)numbers[i]);
-    putchar(']');
-}
-
-static void json_text(const char *text)
-{
-    if (text)
-        json_string(stdout, text);
-    else
-        printf("null");
-}
-
-/* JSON has no infinities. */
-static void json_number(double x)
-{
-    if (isfinite(x))
-        printf("%.9g", x);
-    else
-        printf("null");
-}
-
-static void json_finding(const clp_finding *f)
-{
-    printf("{\"kind\": \"%s\", \"operand\": ", clp_finding_name(f->kind));
-    json_text(f->operand);
-    printf(", \"first_element\": ");
-    if (f->first_element)
-        json_numbers(f->rank, f->first_element);
-    else
-        printf("null");
-    printf(", \"elements\": %lld", (long long)f->elements);
-    if (f->first_element) {
-        printf(", \"box\": [");
-        json_numbers(f->rank, f->box_start);
-        printf(", ");
-        json_numbers(f->rank, f->box_end);
-        putchar(']');
-    }
-    printf(", \"programs\": [");
-    for (int i = 0; i < f->n_programs; i++) {
-        printf("%s", i ? ", " : "");
-        json_numbers(f->n_axes, f->programs[i]);
-    }
-    printf("], \"accesses\": [");
-    for (int i = 0; i < f->n_accesses; i++)
-        printf("%s{\"line\": %u, \"column\": %u}", i ? ", " : "", (unsigned)f->accesses[i].line, (unsigned)f->accesses[i].column);
-    printf("], \"axis\": ");
-    json_text(f->axis);
-    printf(", \"message\": ");
-    json_text(f->message);
-    putchar('}');
-}
-
-static void json_difference(const clp_difference *d)
-{
-    printf("{\"operand\": ");
-    json_text(d->operand);
-    printf(", \"element\": ");
-    if (d->operand)
-        json_numbers(d->rank, d->element);
-    else
-        printf("null");
-    printf(", \"abs\": ");
-    json_number(d->abs);
-    printf(", \"rel\": ");
-    json_number(d->rel);
-    printf(", \"ulp\": ");
-    json_number(d->ulp);
-    putchar('}');
-}
-
-static void print_json(const job *j, const clp_report *report)
-{
-    static const char *const verdicts[] = { "proved", "checked", "faulty" };
-    const clp_difference d = clp_report_difference(report);
-    printf("{\"kernel\": ");
-    json_string(stdout, clp_kernel_name(j->kernel));
-    printf(", \"device\": ");
-    json_string(stdout, clp_context_device(j->ctx));
-    printf(", \"verdict\": \"%s\", \"findings\": [", verdicts[clp_report_verdict(report)]);
-    for (int i = 0; i < clp_report_n_findings(report); i++) {
-        printf("%s\n  ", i ? "," : "");
-        json_finding(clp_report_finding(report, i));
-    }
-    printf("], \"dropped\": %lld, \"difference\": ", (long long)clp_report_n_dropped(report));
-    json_difference(&d);
-    printf("}\n");
-}
-
-/* ---- The command ---- */
 
 static void print_report(const job *j, const clp_report *report)
 {
-    if (j->o->json)
-        print_json(j, report);
-    else if (!j->o->quiet)
+    if (j->o->json) {
+        printf("{\"kernel\": ");
+        json_string(stdout, clp_kernel_name(j->kernel));
+        printf(", \"device\": ");
+        json_string(stdout, clp_context_device(j->ctx));
+        report_json(stdout, report);
+        printf("}\n");
+    } else if (j->o->quiet) {
+        report_findings(report);
+    } else {
         fputs(clp_report_text(report), stdout);
-    else
-        for (int i = 0; i < clp_report_n_findings(report); i++)
-            fputs(clp_report_finding(report, i)->text, stdout);
+    }
 }
 
 static int check_job(job *j)

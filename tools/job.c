@@ -40,10 +40,12 @@ static clp_status load_kernel(job *j)
 {
     const options *o = j->o;
     if (!strcmp(o->file, "-")) {
-        if (!j->text)
-            j->text = read_all(stdin, &j->n_text);
-        const clpi_source source = { .file = "<stdin>", .text = j->text, .n_bytes = j->n_text };
-        return j->text ? clpi_kernel_from_source(j->ctx, &source, o->kernel, o->params, &j->kernel) : CLP_ERR_OOM;
+        clpi_source source = { .file = "<stdin>" };
+        char *text = read_all(stdin, &source.n_bytes);
+        source.text = text;
+        const clp_status st = text ? clpi_kernel_from_source(j->ctx, &source, o->kernel, o->params, &j->kernel) : CLP_ERR_OOM;
+        free(text);
+        return st;
     }
     if (access(o->file, F_OK) && !strpbrk(o->file, "/."))
         return clp_kernel_standard(j->ctx, o->kernel ? o->kernel : o->file, o->params, &j->kernel);
@@ -80,10 +82,9 @@ static int check_places(const options *o)
     return status;
 }
 
-/* The job has its options, and its text if that was read before. */
-static int open_for(job *j, const char *device, bool text_only)
+static int open_for(job *j, const options *o, const char *device, bool text_only)
 {
-    const options *o = j->o;
+    *j = (job){ .o = o };
     const clp_context_opts opts = { .device = device, .schedule = o->schedule, .checked = o->checked, .print = print_line, .print_user = j,
                                     .text_only = text_only };
     const int status = check_places(o);
@@ -105,27 +106,12 @@ static int open_for(job *j, const char *device, bool text_only)
 
 int job_open(job *j, const options *o, const char *device)
 {
-    *j = (job){ .o = o };
-    return open_for(j, device, false);
-}
-
-int job_open_again(job *j, const job *first, const options *o, const char *device)
-{
-    *j = (job){ .o = o, .is_silent = true };
-    if (first->text) {
-        j->n_text = first->n_text;
-        j->text = malloc(j->n_text + 1);
-        if (!j->text)
-            return fail("out of memory");
-        memcpy(j->text, first->text, j->n_text);
-    }
-    return open_for(j, device, false);
+    return open_for(j, o, device, false);
 }
 
 int job_open_text(job *j, const options *o, const char *device)
 {
-    *j = (job){ .o = o };
-    return open_for(j, device, true);
+    return open_for(j, o, device, true);
 }
 
 int job_operand(const job *j, int i)
@@ -512,5 +498,4 @@ void job_done(job *j)
     free(j->dims);
     free(j->box_start);
     free(j->box_count);
-    free(j->text);
 }

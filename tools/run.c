@@ -2,11 +2,9 @@
  * Decides how times are taken: the first run, which gives the results, is not among the N that are timed; those run on
  * device buffers of their own, so that results stay and no copies from the host are measured. What a kernel prints is
  * printed by the first run alone. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/dtype.h"
 #include "run/run.h"
 #include "tool.h"
 
@@ -115,109 +113,36 @@ static void print_times(const job *j, const timing *t)
 
 /* ---- The comparison with the interpreter ---- */
 
-/* What sums in another order, and elementary functions, may differ by (array_compare). */
-static double bound_of(clp_dtype dtype)
+/* Says how the device's results compare; FOUND when they differ by more than rounding explains. */
+static int print_comparison(const job *j, const clp_report *report)
 {
-    switch (dtype) {
-    case CLP_F64: return 1e-12;
-    case CLP_F32: return 1e-5;
-    case CLP_F16: return 2e-3;
-    case CLP_BF16: return 1.6e-2;
-    default: return clpi_is_f8(dtype) ? 0.25 : 0;
+    const char *name = clp_kernel_name(j->kernel);
+    const clp_difference d = clp_report_difference(report);
+    report_findings(report);
+    if (clp_report_verdict(report) == CLP_VERDICT_FAULTY)
+        return FOUND;
+    if (j->o->quiet)
+        return DONE;
+    if (!strcmp(j->ctx->backend->name, "interp"))
+        printf("%s: this is the interpreter: there is nothing to compare with\n", name);
+    else if (!d.operand)
+        printf("%s: equal to the interpreter's\n", name);
+    else {
+        printf("%s: as near to the interpreter's as rounding is; furthest off is %s[", name, d.operand);
+        for (int i = 0; i < d.rank; i++)
+            printf("%s%lld", i ? ", " : "", (long long)d.element[i]);
+        printf("], by %.3g: %.9g, interpreter %.9g\n", d.abs, d.got, d.expected);
     }
+    return DONE;
 }
 
-static void element_text(char *text, size_t n_bytes, const clp_array *a, int64_t i)
-{
-    int64_t index[CLP_MAX_RANK];
-    for (int d = a->rank - 1; d >= 0; d--) {
-        index[d] = i % a->shape[d];
-        i /= a->shape[d];
-    }
-    size_t n = (size_t)snprintf(text, n_bytes, "[");
-    for (int d = 0; d < a->rank && n < n_bytes; d++)
-        n += (size_t)snprintf(text + n, n_bytes - n, "%s%lld", d ? ", " : "", (long long)index[d]);
-    if (n < n_bytes)
-        snprintf(text + n, n_bytes - n, "]");
-}
+/* ---- Outputs ---- */
 
 static bool is_written(const job *j, int i)
 {
     const clp_role role = clp_kernel_operand(j->kernel, i).role;
     return role == CLP_OUT || role == CLP_INOUT;
 }
-
-/* Copies of what the kernel writes, storage shared as in the originals; the rest as it is. */
-static bool copy_written(const job *j, tool_array *copies, clp_array *args)
-{
-    for (int i = 0; i < j->n; i++)
-        args[i] = j->args[i];
-    for (int i = 0; i < j->n; i++) {
-        if (!is_written(j, i) || args[i].data != j->args[i].data)
-            continue;
-        if (!array_copy(&copies[i], &j->args[i]))
-            return false;
-        for (int k = 0; k < j->n; k++)
-            if (j->args[k].data == j->args[i].data) {
-                args[k].data = copies[i].array.data;
-                args[k].strides = NULL;
-            }
-    }
-    return true;
-}
-
-/* Reports one operand; true when it agrees. */
-static bool report(const job *j, int i, const clp_array *want, FILE *json)
-{
-    const clp_array *got = &j->args[i];
-    const char *name = clp_kernel_operand(j->kernel, i).name;
-    const difference d = array_compare(got, want, bound_of(got->dtype));
-    char at[256] = "[]";
-    if (d.worst >= 0)
-        element_text(at, sizeof at, got, d.worst);
-    if (json) {
-        fprintf(json, "%s{\"operand\": ", ftell(json) > 0 ? ", " : "");
-        json_string(json, name);
-        fprintf(json, ", \"abs\": %.9g, \"elements\": %lld, \"beyond\": %lld}",
-                d.worst < 0       ? 0
-                : isfinite(d.abs) ? d.abs
-                                  : 1e308,
-                (long long)array_elems(got), (long long)d.n_beyond);
-    } else if (d.n_beyond == 0 && j->o->quiet) {
-        return true;
-    } else if (d.worst < 0) {
-        printf("%s: equal to the interpreter's, all %lld elements\n", name, (long long)array_elems(got));
-    } else {
-        printf(
-            "%s: largest difference from the interpreter %.3g at %s (%.9g, interpreter %.9g); %s %g * (|value| + rms)",
-            name, d.abs, at, d.got, d.want, d.n_beyond ? "allowed is" : "within", bound_of(got->dtype));
-        if (d.n_beyond)
-            printf("; %lld of %lld elements are beyond it", (long long)d.n_beyond, (long long)array_elems(got));
-        putchar('\n');
-    }
-    return d.n_beyond == 0;
-}
-
-/* Runs on the interpreter what ran on the device, from the state kept before, and compares. */
-static int verify(const job *j, const clp_array *before, FILE *json)
-{
-    job other;
-    options o = *j->o;
-    o.schedule = CLP_SCHEDULE_AUTO;
-    int status = job_open_again(&other, j, &o, "interp");
-    clp_run_opts opts;
-    job_run_opts(j, &opts);
-    if (!status && clp_run(other.kernel, before, j->n, &opts))
-        status = fail_library(other.ctx);
-    int found = DONE;
-    for (int i = 0; !status && i < j->n; i++)
-        if (is_written(j, i) && !report(j, i, &before[i], json))
-            found = FOUND;
-    job_done(&other);
-    return status ? status : found;
-}
-
-/* ---- Outputs ---- */
 
 static int write_outputs(const job *j)
 {
@@ -246,7 +171,7 @@ static int write_outputs(const job *j)
     return status;
 }
 
-static void print_json(const job *j, const timing *t, const char *differences)
+static void print_json(const job *j, const timing *t, const clp_report *comparison)
 {
     static const char *const schedules[] = { "auto", "vector", "simt" };
     const clp_context *ctx = j->ctx;
@@ -264,8 +189,8 @@ static void print_json(const job *j, const timing *t, const char *differences)
         printf(", \"flops\": %.17g", t->work.flops);
     if (t->work.bytes > 0)
         printf(", \"bytes\": %.17g", t->work.bytes);
-    if (differences)
-        printf(", \"differences\": [%s]", differences);
+    if (comparison)
+        report_json(stdout, comparison);
     printf("}\n");
 }
 
@@ -276,9 +201,8 @@ static int run_job(job *j)
     timing t = { .build_s = j->build_s };
     clp_run_opts opts;
     job_run_opts(j, &opts);
-    tool_array *copies = calloc((size_t)j->n + 1, sizeof *copies);
-    clp_array *before = calloc((size_t)j->n + 1, sizeof *before);
-    int status = copies && before && (!o->verify || copy_written(j, copies, before)) ? DONE : fail("out of memory");
+    clp_report *comparison = NULL;       /* from what the arrays hold before the run */
+    int status = o->verify && clp_verify(j->kernel, j->args, j->n, &opts, &comparison) ? fail_library(j->ctx) : DONE;
     const double start = seconds_now();
     if (!status && clp_run(j->kernel, j->args, j->n, &opts))
         status = fail_library(j->ctx);
@@ -290,24 +214,15 @@ static int run_job(job *j)
         t.build_s += first_s - t.median_s;
     if (!status && o->n_runs)
         status = count_work(j, &t.work);
-    char *text = NULL;
-    size_t n_bytes = 0;
-    FILE *json = !status && o->json && o->verify ? open_memstream(&text, &n_bytes) : NULL;
     if (!status)
         status = write_outputs(j);
     if (!status && o->n_runs && !o->json)
         print_times(j, &t);
-    if (!status && o->verify)
-        status = verify(j, before, json);
-    if (json)
-        fclose(json);
-    if ((status == DONE || status == FOUND) && o->json)
-        print_json(j, &t, text);
-    free(text);
-    for (int i = 0; copies && i < j->n; i++)
-        array_done(&copies[i]);
-    free(copies);
-    free(before);
+    if (!status && o->json)
+        print_json(j, &t, comparison);
+    if (!status && comparison)
+        status = o->json ? (clp_report_verdict(comparison) == CLP_VERDICT_FAULTY ? FOUND : DONE) : print_comparison(j, comparison);
+    clp_report_free(comparison);
     return status;
 }
 

@@ -114,6 +114,10 @@ difference array_compare(const clp_array *got, const clp_array *want, double bou
 void array_print(FILE *out, const clp_array *a);                  /* as NumPy prints it, long arrays shortened */
 void json_string(FILE *out, const char *text);
 
+/* ---- report.c ---- */
+void report_findings(const clp_report *report);                   /* their texts, to standard output */
+void report_json(FILE *out, const clp_report *report);            /* ", "verdict": ..., "findings": ..." of an object */
+
 /* ---- job.c: a kernel with its arrays, ready to run ---- */
 
 typedef struct job {
@@ -129,13 +133,10 @@ typedef struct job {
     int              n_dims;
     int64_t         *box_start, *box_count;     /* [n_axes]; NULL: the whole grid */
     double           build_s;
-    char            *text;        /* what standard input held, when the kernel came from there; NULL: nothing yet */
-    size_t           n_text;
     bool             is_silent;   /* what the kernel prints has been printed */
 } job;
 
 int  job_open(job *j, const options *o, const char *device);      /* context and kernel, once output can go where it is to */
-int  job_open_again(job *j, const job *first, const options *o, const char *device);   /* the kernel of first elsewhere, silent */
 int  job_open_text(job *j, const options *o, const char *device); /* the same for what runs nothing: no device compiles */
 int  job_arrays(job *j, bool make_up_missing);
 void job_run_opts(const job *j, clp_run_opts *out);
