@@ -1,7 +1,7 @@
 /* runner: small kernels with the outputs, the message or the fault that is right for each.
  * In: a folder of *.plk files written as README.md says; a device, a schedule and an order of programs.
- * Out: a line for each run that fails or cannot run here, with the case's id and the reason, and a count; exit status 1
- * if one failed, 77 without the device. With "check:3" in place of an order the cases are checked, with that many
+ * Out: a line for each run that fails, or whose kernel the device rightly refuses, with the case's id and the reason, and a
+ * count; exit status 1 if one failed, 77 without the device. With "check:3" in place of an order the cases are checked, with that many
  * shuffled orders, and what is found is compared (find.c). Decides equality: the same number or the same bits, both NaN, or within the
  * case's tolerance; all memory that is no element of a written array must be as it was.
  *
@@ -17,6 +17,7 @@
 #include "base/dtype.h"
 #include "cases.h"
 #include "run/run.h"
+#include "support/refusal.h"
 #include "support/support.h"
 
 enum { NO_DEVICE = 77, MAX_FILES = 64, PRINTED_BYTES = 65536, REASON_BYTES = 8192 };
@@ -28,7 +29,7 @@ typedef struct setting {
     int n_shuffles; /* cases are checked, with this many shuffled orders; 0: they are run */
     char **only; /* ids and file stems; none: all */
     int n_only;
-    int n_passed, n_failed, n_skipped;
+    int n_passed, n_failed, n_refused;
     clp_kernel *kernel; /* the last one built, and from what */
     char *kernel_text, *kernel_params, *kernel_batches;
     char *printed;
@@ -433,7 +434,7 @@ static bool check_run(trial *t, clp_status st)
 
 /* ---- A run ---- */
 
-typedef enum result { FAIL, PASS, SKIP } result;
+typedef enum result { FAIL, PASS, REFUSED } result;
 
 static bool is_same(const char *a, const char *b)
 {
@@ -465,6 +466,12 @@ static clp_status batch(setting *s)
     return st;
 }
 
+static clp_status make_kernel(clp_context *ctx, const asked *a, clp_kernel **out_kernel)
+{
+    return a->kernel[0] == '=' ? clp_kernel_standard(ctx, a->kernel + 1, a->params, out_kernel)
+                               : clp_kernel_from_text(ctx, a->kernel, NULL, a->params, out_kernel);
+}
+
 static clp_status build(setting *s, const asked *a)
 {
     if (s->kernel && is_same(s->kernel_text, a->kernel) && is_same(s->kernel_params, a->params) &&
@@ -474,10 +481,20 @@ static clp_status build(setting *s, const asked *a)
     s->kernel_text = strdup(a->kernel);
     s->kernel_params = a->params ? strdup(a->params) : NULL;
     s->kernel_batches = a->batches ? strdup(a->batches) : NULL;
-    const clp_status st = a->kernel[0] == '='
-                              ? clp_kernel_standard(s->ctx, a->kernel + 1, a->params, &s->kernel)
-                              : clp_kernel_from_text(s->ctx, a->kernel, NULL, a->params, &s->kernel);
+    const clp_status st = make_kernel(s->ctx, a, &s->kernel);
     return st || !a->batches ? st : batch(s);
+}
+
+/* The device did not build the kernel: right where it lacks what the kernel needs, and says so. */
+static bool is_refused(const setting *s, const asked *a, clp_status status)
+{
+    clp_context *interp = NULL;
+    clp_kernel *reference = NULL;
+    const bool is_right = !clp_context_new(&(clp_context_opts){ .device = "interp" }, &interp) &&
+                          !make_kernel(interp, a, &reference) && is_rightly_refused(s->ctx, status, reference);
+    clp_kernel_free(reference);
+    clp_context_free(interp);
+    return is_right;
 }
 
 static result run_trial(trial *t)
@@ -492,7 +509,7 @@ static result run_trial(trial *t)
     }
     if (built) {
         failed(t, "%s: %s", clp_status_name(built), clp_last_error(s->ctx));
-        return built == CLP_ERR_UNSUPPORTED && !s->is_interp ? SKIP : FAIL;
+        return !s->is_interp && is_refused(s, a, built) ? REFUSED : FAIL;
     }
     if (!make_operands(t))
         return FAIL;
@@ -508,10 +525,6 @@ static result run_trial(trial *t)
     if (s->n_shuffles)
         return find_faults(s->kernel, args, n_args, &opts, a, s->n_shuffles, t->reason, sizeof t->reason) ? PASS : FAIL;
     const clp_status st = clp_run(s->kernel, args, n_args, &opts);
-    if (st == CLP_ERR_UNSUPPORTED && !s->is_interp) {
-        failed(t, "%s", clp_last_error(s->ctx));
-        return SKIP;
-    }
     return check_run(t, st) ? PASS : FAIL;
 }
 
@@ -544,9 +557,9 @@ static bool run_asked(asked *a, void *user)
     const result r = run_trial(t);
     s->n_passed += r == PASS;
     s->n_failed += r == FAIL;
-    s->n_skipped += r == SKIP;
+    s->n_refused += r == REFUSED;
     if (r != PASS)
-        printf("%s: %s:%d: %s: %s: %s\n", r == FAIL ? "failed" : "skipped", strrchr(a->file, '/') + 1, a->line, a->id,
+        printf("%s: %s:%d: %s: %s: %s\n", r == FAIL ? "failed" : "refused", strrchr(a->file, '/') + 1, a->line, a->id,
                a->about, t->reason);
     for (int i = 0; i < MAX_ARRAYS; i++) {
         array_done(&t->operands[i].from);
@@ -619,8 +632,8 @@ int main(int argc, char **argv)
         return required && *required == '1' ? FAILED : NO_DEVICE;
     }
     const bool ok = run_folder(&s, argv[1]);
-    printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(s.ctx), argv[3], argv[4], s.n_passed,
-           s.n_failed, s.n_skipped);
+    printf("%s, %s, %s: %d passed, %d failed, %d refused\n", clp_context_device(s.ctx), argv[3], argv[4], s.n_passed,
+           s.n_failed, s.n_refused);
     forget_kernel(&s);
     free(s.printed);
     clp_context_free(s.ctx);

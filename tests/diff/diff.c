@@ -1,6 +1,6 @@
 /* diff: the same kernel on the interpreter and elsewhere, from the same made-up arrays.
  * In: the rows below, each a command line and the bound that floats may differ by; a device, a schedule and an order.
- * Out: a line for each row that fails or cannot run, with the reason, and a count; exit status 1 if one failed, 77
+ * Out: a line for each row that fails, or that the device rightly refuses, with the reason, and a count; exit status 1 if one failed, 77
  * without the device. Every row runs with its arrays laid out in three ways: plain, with gaps between elements, and
  * backwards. Whatever memory does not belong to an array's elements must be as it was. With "check:3" in place of an
  * order each is checked too, with that many shuffled orders, and nothing may be found; with "checked" the device runs
@@ -13,6 +13,7 @@
 
 #include "base/dtype.h"
 #include "run/run.h"
+#include "support/refusal.h"
 #include "support/support.h"
 #include "tool.h"
 
@@ -159,7 +160,7 @@ typedef struct setting {
     clp_order order;
     int64_t n_shuffles; /* kernels are checked; 0: they are compared */
     bool is_checked;
-    int n_passed, n_failed, n_skipped;
+    int n_passed, n_failed, n_refused;
 } setting;
 
 /* ---- Layouts ---- */
@@ -320,7 +321,7 @@ static int run_reference(job *j, const options *o, tool_array *start)
     return status;
 }
 
-/* 0 failed, 1 passed, 2 cannot run here. */
+/* 0 failed, 1 passed, 2 rightly refused. */
 static int run_parsed(const setting *s, const row *r, options *o)
 {
     enum { MAX_OPERANDS = 32 };
@@ -338,8 +339,8 @@ static int run_parsed(const setting *s, const row *r, options *o)
     const clp_status st = r->words[0] == '/' ? clp_kernel_standard(j.ctx, o->file, o->params, &j.kernel)
                                              : clp_kernel_from_file(j.ctx, o->file, o->kernel, o->params, &j.kernel);
     if (st) {
-        printf("%s: %s: %s\n", st == CLP_ERR_UNSUPPORTED ? "skipped" : "failed", r->words, clp_last_error(j.ctx));
-        result = st == CLP_ERR_UNSUPPORTED ? 2 : 0;
+        result = is_rightly_refused(j.ctx, st, reference.kernel) ? 2 : 0;
+        printf("%s: %s: %s\n", result ? "refused" : "failed", r->words, clp_last_error(j.ctx));
         goto done;
     }
     j.n = reference.n;
@@ -378,7 +379,7 @@ static void run_row(setting *s, const row *r)
     options_done(&o);
     s->n_failed += result == 0;
     s->n_passed += result == 1;
-    s->n_skipped += result == 2;
+    s->n_refused += result == 2;
     if (!result)
         fprintf(stderr, "failed: %s\n", r->words);
 }
@@ -416,8 +417,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_ROWS; i++)
         if (is_wanted(argc, argv, &rows[i]))
             run_row(&s, &rows[i]);
-    printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(ctx), argv[3], argv[4], s.n_passed,
-           s.n_failed, s.n_skipped);
+    printf("%s, %s, %s: %d passed, %d failed, %d refused\n", clp_context_device(ctx), argv[3], argv[4], s.n_passed,
+           s.n_failed, s.n_refused);
     clp_context_free(ctx);
     return s.n_failed || s.n_passed == 0 ? FAILED : DONE;
 }

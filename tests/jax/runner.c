@@ -1,7 +1,8 @@
 /* runner: the kernels that JAX Pallas ran, run here, against its outputs.
  * In: folders <case> with case.txt, kernel.plk and NumPy files under in and out; a device, a schedule and an order.
- * Out: one line for each case that fails or cannot run here, with the reason, and a count; exit status 1 if one failed,
- * 77 if there is no device. Decides equality: equal, both NaN, or |got - want| <= tol * (1 + |want|) with the case's
+ * Out: one line for each case that fails, or that the device rightly refuses, with the reason, and a count; exit status 1 if
+ * one failed, 77 if there is no device. On a device the arrays lie in buffers, between guard words that are the device's memory
+ * too. Decides equality: equal, both NaN, or |got - want| <= tol * (1 + |want|) with the case's
  * tol; the sign of a zero is free. With "check:3" in place of an order the cases are checked, with that many shuffled
  * orders, and nothing may be found; with "checked" the device runs checked code, and finds nothing.
  *
@@ -13,6 +14,7 @@
 
 #include "base/dtype.h"
 #include "run/run.h"
+#include "support/refusal.h"
 #include "support/support.h"
 #include "tool.h"
 
@@ -21,10 +23,10 @@ enum { MAX_OPERANDS = 32, MAX_CASES = 512, NO_DEVICE = 77 };
 typedef struct setting {
     const char *folder;
     clp_context *ctx;
-    bool is_interp;
+    clp_context *interp; /* what else builds a kernel that the device refuses; NULL where ctx is the interpreter */
     clp_order order;
     int64_t n_shuffles; /* cases are checked; 0: they are run */
-    int n_passed, n_failed, n_skipped;
+    int n_passed, n_failed, n_refused;
 } setting;
 
 typedef struct one_case {
@@ -33,7 +35,8 @@ typedef struct one_case {
     clp_kernel *kernel;
     int n;
     tool_array files[MAX_OPERANDS]; /* what the operand starts from */
-    guarded memory[MAX_OPERANDS];   /* its memory; none where it shares another's */
+    guarded memory[MAX_OPERANDS];   /* its memory, after a device's run a copy of that; none where it shares another's */
+    clp_buffer *buffers[MAX_OPERANDS];   /* on a device: the memory and its guards there */
     clp_array args[MAX_OPERANDS];
     int64_t shapes[MAX_OPERANDS][CLP_MAX_RANK];
 } one_case;
@@ -138,6 +141,36 @@ static void place_operand(one_case *c, int i)
     c->args[i].data = c->memory[i].data;
 }
 
+/* What clp_run gets: the arrays themselves, or on a device buffers that hold them and their guards. Scalars stay the host's. */
+static clp_status send(const setting *s, one_case *c, clp_array *out_args)
+{
+    clp_status st = CLP_OK;
+    for (int i = 0; i < c->n && !st; i++) {
+        out_args[i] = c->args[i];
+        if (!s->interp || clp_kernel_operand(c->kernel, i).role == CLP_SCALAR)
+            continue;
+        int owner = i;
+        while (!c->memory[owner].base || c->memory[owner].data != c->args[i].data)
+            owner--;
+        const guarded *g = &c->memory[owner];
+        if (owner == i && !(st = clp_buffer_new(s->ctx, guarded_bytes(g), &c->buffers[i])))
+            st = clp_buffer_write(c->buffers[i], 0, g->base, guarded_bytes(g));
+        out_args[i].data = NULL;
+        out_args[i].buffer = c->buffers[owner];
+        out_args[i].offset = ((unsigned char *)g->data - g->base) * 8 / clp_dtype_bits(c->args[i].dtype);
+    }
+    return st;
+}
+
+static clp_status fetch(one_case *c)
+{
+    clp_status st = CLP_OK;
+    for (int i = 0; i < c->n && !st; i++)
+        if (c->buffers[i])
+            st = clp_buffer_read(c->buffers[i], 0, c->memory[i].base, guarded_bytes(&c->memory[i]));
+    return st;
+}
+
 /* ---- Checking ---- */
 
 static bool agree(const clp_array *got, const clp_array *want, int64_t i, double tol)
@@ -195,10 +228,17 @@ static int check_all(const setting *s, const one_case *c)
 
 /* ---- A case ---- */
 
-static int skip(setting *s, const one_case *c)
+/* The device did not build the kernel: right where it lacks what the kernel needs, and says so. */
+static int refused(setting *s, const one_case *c, clp_status status, const char *path)
 {
-    printf("skipped: %s: %s\n", c->name, clp_last_error(s->ctx));
-    s->n_skipped++;
+    clp_kernel *reference = NULL;
+    const bool is_right = s->interp && !clp_kernel_from_file(s->interp, path, NULL, NULL, &reference) &&
+                          is_rightly_refused(s->ctx, status, reference);
+    clp_kernel_free(reference);
+    if (!is_right)
+        return fail_library(s->ctx);
+    printf("refused: %s: %s\n", c->name, clp_last_error(s->ctx));
+    s->n_refused++;
     return DONE;
 }
 
@@ -209,10 +249,8 @@ static int run_case(setting *s, one_case *c)
         return fail("%s: case.txt cannot be read", c->name);
     path_of(path, sizeof path, s, c, "kernel", "", ".plk");
     clp_status st = clp_kernel_from_file(s->ctx, path, NULL, NULL, &c->kernel);
-    if (st == CLP_ERR_UNSUPPORTED && !s->is_interp)
-        return skip(s, c);
     if (st)
-        return fail_library(s->ctx);
+        return refused(s, c, st, path);
     c->n = clp_kernel_n_operands(c->kernel);
     if (c->n > MAX_OPERANDS)
         return fail("%s: too many operands", c->name);
@@ -228,10 +266,13 @@ static int run_case(setting *s, one_case *c)
         s->n_passed++;
         return DONE;
     }
+    clp_array args[MAX_OPERANDS];
     const clp_run_opts opts = { .order = s->order, .seed = 11 };
-    st = clp_run(c->kernel, c->args, c->n, &opts);
-    if (st == CLP_ERR_UNSUPPORTED && !s->is_interp)
-        return skip(s, c);
+    st = send(s, c, args);
+    if (!st)
+        st = clp_run(c->kernel, args, c->n, &opts);
+    if (!st)
+        st = fetch(c);
     if (st)
         return fail("%s: %s: %s", c->name, clp_status_name(st), clp_last_error(s->ctx));
     const int status = check_all(s, c);
@@ -251,6 +292,7 @@ static void run_and_clean(setting *s, const char *name)
     }
     for (int i = 0; i < MAX_OPERANDS; i++) {
         array_done(&c->files[i]);
+        clp_buffer_free(c->buffers[i]);
         if (c->memory[i].base)
             guarded_free(&c->memory[i]);
     }
@@ -285,7 +327,6 @@ static bool parse_setting(setting *s, char **argv, clp_context_opts *opts)
     static const char *const orders[] = { "forward", "reverse", "shuffle" };
     int found = 0;
     s->folder = argv[1];
-    s->is_interp = !strcmp(argv[2], "interp");
     for (int i = 0; i < 3; i++) {
         if (!strcmp(argv[3], schedules[i])) {
             opts->schedule = (clp_schedule)i;
@@ -314,6 +355,8 @@ int main(int argc, char **argv)
         const char *required = getenv("CLP_REQUIRE_CL");
         return required && *required == '1' ? FAILED : NO_DEVICE;
     }
+    if (strcmp(argv[2], "interp") != 0 && clp_context_new(&(clp_context_opts){ .device = "interp" }, &s.interp))
+        return fail_library(NULL);
     char *names[MAX_CASES];
     const int n = list_cases(s.folder, names);
     for (int i = 0; i < n; i++) {
@@ -324,8 +367,9 @@ int main(int argc, char **argv)
             run_and_clean(&s, names[i]);
         free(names[i]);
     }
-    printf("%s, %s, %s: %d passed, %d failed, %d skipped\n", clp_context_device(s.ctx), argv[3], argv[4], s.n_passed,
-           s.n_failed, s.n_skipped);
+    printf("%s, %s, %s: %d passed, %d failed, %d refused\n", clp_context_device(s.ctx), argv[3], argv[4], s.n_passed,
+           s.n_failed, s.n_refused);
+    clp_context_free(s.interp);
     clp_context_free(s.ctx);
     return s.n_failed || s.n_passed == 0 ? FAILED : DONE;
 }

@@ -50,14 +50,18 @@ double number_at(clp_dtype dtype, const void *data, int64_t i)
     return clpi_is_signed(dtype) ? (double)e.i : (double)e.u;
 }
 
+size_t guarded_bytes(const guarded *g)
+{
+    return (g->n_bytes + 63) / 64 * 64 + 2 * WALL;
+}
+
 guarded guarded_new(size_t n_bytes)
 {
     guarded g = { .n_bytes = n_bytes };
-    const size_t inner = (n_bytes + 63) / 64 * 64;
-    g.base = aligned_alloc(64, inner + 2 * WALL);
+    g.base = aligned_alloc(64, guarded_bytes(&g));
     if (!g.base)
         abort();
-    memset(g.base, 0x5c, inner + 2 * WALL);
+    memset(g.base, 0x5c, guarded_bytes(&g));
     g.data = g.base + WALL;
     memset(g.data, 0xa5, n_bytes);
     return g;

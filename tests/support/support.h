@@ -37,6 +37,7 @@ uint64_t bits_at(clp_dtype dtype, const void *data, int64_t i);
 typedef struct guarded { unsigned char *base; void *data; size_t n_bytes; } guarded;
 guarded guarded_new(size_t n_bytes);             /* data is aligned to 64 bytes and filled with 0xa5 */
 bool    guarded_is_whole(const guarded *g);
+size_t  guarded_bytes(const guarded *g);         /* from base: both walls, and data between them */
 void    guarded_free(guarded *g);
 
 /* Nothing is wrong with a kernel on these arrays, in n_shuffles shuffled orders: no race, no fault of memory, no order that
