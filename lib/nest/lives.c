@@ -40,11 +40,20 @@ static void each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared
     }
 }
 
+/* What an atomic is given depends on what was there. */
+static bool is_atomic(const clpi_nest *n, const clpi_access *a)
+{
+    for (uint32_t o = 0; n && a && o < n->outs.n; o++)
+        if (n->outs.items[o].kind == CLPI_OUT_ATOMIC && &n->accesses.items[n->outs.items[o].access] == a)
+            return true;
+    return false;
+}
+
 static void count_read(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
                        bool writes, void *user)
 {
     (void)p, (void)shared;
-    if (!writes || (!a && s->dot))
+    if (!writes || (!a && s->dot) || is_atomic(s->nest, a))
         ((int *)user)[tile] += 1;
 }
 
