@@ -66,7 +66,7 @@ void run_place(run *r, const made *k, bool is_reference)
     *r = (run){ 0 };
     for (int i = 0; i < k->n_operands; i++) {
         const operand *x = &k->operands[i];
-        if (x->role == CLP_SCRATCH || x->is_gone)
+        if (x->role == CLP_SCRATCH || x->is_gone || x->is_absent)
             continue;
         clp_array *a = &r->arrays[r->n];
         *a = (clp_array){ .dtype = x->dtype, .rank = x->rank, .shape = x->size };

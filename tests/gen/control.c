@@ -146,24 +146,84 @@ static void accumulate_in_loop(gen *g)
     g->depth--;
     emit(g, "}");
     value sum = { .dtype = CLP_F32, .shape = s, .mag = n * 64.0, .is_zero_free = true };
-    sum.err = y.err > 0 ? n * (8 * y.err + 64 * 4 * eps(CLP_F32)) : 0;
+    sum.err = y.err > 0 || g->k->is_fast ? n * (8 * y.err + 64 * 4 * eps(CLP_F32)) : 0;
     say(sum.name, sizeof sum.name, "acc%d", id);
     add_value(g, &sum);
+}
+
+/* ---- Functions ---- */
+
+/* Functions of the kernel's own, with several values and with effects; %s: its name. */
+static const char *const bodies[] = {
+    "fn %s(a, b) { let lo = minimum(a, b); let hi = maximum(a, b); return hi, lo; }",
+    "fn %s(a, b) { var s = a; for (t in 0 .. 3) { s = where(s < b, maximum(b, s), s); } return s, where(a < b, a, b); }",
+    "fn %s(a, b) { let c = a > b; if (any(c)) { assert(any(c), \"it is\"); } return where(c, a, b), where(c, b, a); }",
+};
+static const char effects[] = "fn %s(r, v) { let old = r[...]; r[...] = v; return old, r[...]; }";
+
+/* A call of which the pool gets both values. */
+static void call(gen *g, const char *text, clp_dtype t, const shape *s, bool is_zero_free)
+{
+    value v = { .dtype = t, .shape = *s, .mag = INFINITY, .is_zero_free = is_zero_free }, w = v;
+    say(v.name, sizeof v.name, "v%d", g->n_names++);
+    say(w.name, sizeof w.name, "v%d", g->n_names++);
+    emit(g, "let %s, %s = %s;", v.name, w.name, text);
+    add_value(g, &v);
+    add_value(g, &w);
+}
+
+/* Whose arguments are a ref and a value for all of it. */
+static bool call_with_ref(gen *g, const char *name)
+{
+    for (int i = 0; i < g->k->n_operands; i++) {
+        const operand *x = &g->k->operands[i];
+        if (x->role != CLP_SCRATCH || x->is_unread || x->is_atomic)
+            continue;
+        char text[80];
+        const value v = need(g, x->dtype, &x->ref, EXACT);
+        say(text, sizeof text, "%s(%s, %s)", name, x->name, v.name);
+        call(g, text, x->dtype, &x->ref, is_flt(x->dtype));
+        return true;
+    }
+    return false;
+}
+
+static void call_fn(gen *g)
+{
+    made *k = g->k;
+    char name[40], text[80];
+    const bool has_effects = one_in(g, 3);
+    if (k->n_fns == GEN_FNS)
+        return;
+    say(name, sizeof name, "f%llu_%d", (unsigned long long)k->seed, k->n_fns);
+    if (has_effects) {
+        say(k->fns[k->n_fns], sizeof k->fns[0], effects, name);
+        k->n_fns += call_with_ref(g, name);
+        return;
+    }
+    const value x = random_value(g, EXACT);
+    if (x.dtype == CLP_BOOL)
+        return;
+    const value y = need(g, x.dtype, &x.shape, EXACT);
+    say(k->fns[k->n_fns++], sizeof k->fns[0], bodies[below(g, 3)], name);
+    say(text, sizeof text, "%s(%s, %s)", name, x.name, y.name);
+    call(g, text, x.dtype, &x.shape, is_flt(x.dtype));
 }
 
 void statement(gen *g)
 {
     if (g->k->n_lines > GEN_LINES - 120)
         return;
-    switch (below(g, g->depth < MAX_DEPTH ? 34 : 26)) {
+    switch (below(g, g->depth < MAX_DEPTH ? 35 : 27)) {
     case 0: case 1: case 2: case 3: store_value(g); break;
     case 4: atomic_value(g); break;
     case 5: make_var(g); break;
     case 6: case 7: assign(g); break;
-    case 26: case 27: for_loop(g); break;
-    case 28: while_loop(g); break;
-    case 29: case 30: case 31: branch(g); break;
-    case 32: accumulate_in_loop(g); break;
+    case 26: call_fn(g); break;
+    case 27: case 28: for_loop(g); break;
+    case 29: while_loop(g); break;
+    case 30: case 31: case 32: branch(g); break;
+    case 33: accumulate_in_loop(g); break;
     default: make_value(g);
     }
 }
@@ -196,12 +256,39 @@ void accumulate_over_grid(gen *g)
     *s = (operand){ .role = CLP_SCRATCH, .dtype = CLP_F32, .alias = -1, .ref = out->ref, .is_unread = true };
     say(s->name, sizeof s->name, "t%d", g->k->n_operands++);
     say(s->text, sizeof s->text, "scratch %s: f32%s", s->name, dims);
-    emit(g, "if (%s) { %s[...] = 0; }", first, s->name);
+    emit_start(g, s, "if (%s) { %s[...] = 0; }", first, s->name);
     const value x = need_shape_of(g, CLP_F32, &out->ref, EXACT | SMALL);
     const value y = need_shape_of(g, CLP_F32, &out->ref, SMALL);
     emit(g, "%s[...] += %s * %s;", s->name, x.name, y.name);
     emit(g, "if (%s) { %s[...] = %s[...]; }", last, out->name, s->name);
     out->err = fmax(out->err, n * (8 * y.err + 256 * eps(CLP_F32)));
+}
+
+/* Each sequence's part of the places. Its programs store there one after another. */
+void scatter_shared(gen *g)
+{
+    char at[200] = "0";
+    int n = 1;
+    if (!g->shared)
+        return;
+    for (int a = 0; a < g->n_axes; a++) {
+        char before[200];
+        if (g->axes[a].is_arbitrary)
+            continue;
+        memcpy(before, at, sizeof before);
+        say(at, sizeof at, "(%s) * %d + %s", before, g->axes[a].size, g->axes[a].name);
+        n *= g->axes[a].size;
+    }
+    const shape s = { 1, { (int)g->shared->size[0] / n } };
+    const clp_dtype t = g->shared->dtype;
+    const value v = need_shape_of(g, t, &s, EXACT), m = need_shape_of(g, CLP_BOOL, &s, EXACT);
+    emit(g, "let to = %s[ds((%s) * %d, %d)];", g->places->name, at, s.n[0], s.n[0]);
+    if (one_in(g, 3))
+        emit(g, "store(%s[to], %s, mask = %s);", g->shared->name, v.name, m.name);
+    else if (is_int(t) && clp_dtype_bits(t) >= 32 && one_in(g, 2))
+        emit(g, "atomic_xchg(%s[to], %s);", g->shared->name, v.name);
+    else
+        emit(g, "%s[to] = %s;", g->shared->name, v.name);
 }
 
 static bool is_used(const made *k, const char *name)
@@ -248,7 +335,7 @@ void finish_outputs(gen *g)
 {
     for (int i = 0; i < g->k->n_operands; i++) {
         operand *x = &g->k->operands[i];
-        if (x->is_atomic || x->is_sink || (x->role != CLP_OUT && x->role != CLP_INOUT))
+        if (x->is_atomic || x->is_sink || x == g->shared || x->is_absent || (x->role != CLP_OUT && x->role != CLP_INOUT))
             continue;
         if (!x->is_approximate) {
             if (one_in(g, 2))

@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 #include "support/support.h"
 
-const limits gen_all = { 33, 3, 26 };
+const limits gen_all = { 33, GEN_AXES, 26 };
 
 int below(gen *g, int n)
 {
@@ -69,7 +69,7 @@ double eps(clp_dtype t)
 clp_dtype random_number(gen *g)
 {
     static const clp_dtype all[] = { CLP_I8,  CLP_U8,  CLP_I16, CLP_U16, CLP_I32, CLP_U32, CLP_I64, CLP_U64,
-                                     CLP_F16, CLP_BF16, CLP_F32, CLP_F64, CLP_I32, CLP_F32, CLP_F32, CLP_I32 };
+                                     CLP_F16, CLP_BF16, CLP_F32, CLP_F64, CLP_I32, CLP_F32, CLP_F32, CLP_F64 };
     return all[below(g, (int)(sizeof all / sizeof *all))];
 }
 
@@ -116,6 +116,7 @@ static void put_line(gen *g, const char *plain, const char *format, va_list args
     memset(l->text, ' ', (size_t)depth);
     vsnprintf(l->text + depth, sizeof l->text - (size_t)depth, format, args);
     l->plain[0] = '\0';
+    l->starts = -1;
     if (plain)
         say(l->plain, sizeof l->plain, "%*s%s", depth, "", plain);
 }
@@ -126,6 +127,17 @@ void emit(gen *g, const char *format, ...)
     va_start(args, format);
     put_line(g, NULL, format, args);
     va_end(args);
+}
+
+void emit_start(gen *g, const operand *x, const char *format, ...)
+{
+    const int before = g->k->n_lines;
+    va_list args;
+    va_start(args, format);
+    put_line(g, NULL, format, args);
+    va_end(args);
+    if (g->k->n_lines > before)
+        g->k->lines[before].starts = (int)(x - g->k->operands);
 }
 
 value *add_value(gen *g, const value *v)
@@ -180,6 +192,7 @@ void kernel_make(made *k, uint64_t seed, const limits *l)
         if (g.sizes[i] > l->size)
             g.sizes[i] = l->size;
     }
+    k->is_fast = one_in(&g, 12);
     make_axes(&g);
     make_operands(&g);
     /* Most are small: a device's compiler takes long over large ones, and finds no more faults in them per second. */
@@ -188,6 +201,7 @@ void kernel_make(made *k, uint64_t seed, const limits *l)
     for (int i = 0; i < n && k->n_lines < GEN_LINES - 150; i++)
         statement(&g);
     accumulate_over_grid(&g);
+    scatter_shared(&g);
     sink_values(&g, 0);
     finish_outputs(&g);
 }
@@ -197,7 +211,12 @@ size_t kernel_text(const made *k, char *out, size_t n_bytes)
     size_t n = 0;
     bool is_first = true;
 #define PUT(...) (n += (size_t)snprintf(out + n, n < n_bytes ? n_bytes - n : 0, __VA_ARGS__))
-    PUT("// seed %llu\nkernel k%llu(", (unsigned long long)k->seed, (unsigned long long)k->seed);
+    PUT("// seed %llu\n", (unsigned long long)k->seed);
+    for (int i = 0; k->has_box && i < k->n_axes; i++)
+        PUT("// box, axis %d: from %d, %d programs\n", i, (int)k->box_start[i], (int)k->box_count[i]);
+    for (int i = 0; i < k->n_fns; i++)
+        PUT("%s\n", k->fns[i]);
+    PUT("kernel k%llu%s%s%s(", (unsigned long long)k->seed, k->params[0] ? "<" : "", k->params, k->params[0] ? ">" : "");
     for (int i = 0; i < k->n_operands; i++)
         if (!k->operands[i].is_gone) {
             PUT("%s\n    %s", is_first ? "" : ",", k->operands[i].text);
@@ -206,7 +225,7 @@ size_t kernel_text(const made *k, char *out, size_t n_bytes)
     PUT(")\ngrid (");
     for (int i = 0; i < k->n_axes; i++)
         PUT("%s%s", i ? ", " : "", k->axes[i]);
-    PUT(")\n{\n");
+    PUT(")%s\n{\n", k->is_fast ? " math fast" : "");
     for (int i = 0; i < k->n_lines; i++)
         PUT("%s\n", k->lines[i].text);
     PUT("}\n");

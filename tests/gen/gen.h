@@ -4,7 +4,7 @@
  *     operands.c      grid, operands, what their arrays hold
  *     values.c        statements that make values
  *     refs.c          subscripts, loads, stores, atomics
- *     control.c       loops, branches, accumulators
+ *     control.c       loops, branches, functions, accumulators
  *     arrays.c        arrays laid out and filled; what two runs left in them
  *     shrink.c        a kernel that fails, made small
  *     runner.c        builds many kernels at once, runs and compares them
@@ -21,8 +21,8 @@
 #include "support/support.h"
 
 enum {
-    GEN_RANK = 4, GEN_ARRAY_RANK = 8, GEN_OPERANDS = 26, GEN_AXES = 3, GEN_LINES = 600, GEN_VALUES = 700,
-    GEN_TEXT = 400, GEN_ELEMS = 1200, GEN_SINK = 512, GEN_WHY = 512
+    GEN_RANK = 4, GEN_ARRAY_RANK = 8, GEN_OPERANDS = 40, GEN_AXES = 5, GEN_FNS = 3, GEN_LINES = 600, GEN_VALUES = 700,
+    GEN_TEXT = 640, GEN_ELEMS = 1200, GEN_SINK = 512, GEN_WHY = 512
 };
 
 typedef struct shape { int rank; int n[GEN_RANK]; } shape;
@@ -53,15 +53,24 @@ typedef struct operand {
     float     errs[GEN_SINK];                   /* of an approximate sink, element by element */
     int       alias;                            /* the operand whose storage it shares, or -1 */
     bool      is_gone;                          /* shrunk away */
+    bool      is_absent;                        /* optional, and not there */
     char      at[GEN_TEXT];                     /* the text behind the array's shape, for an alias */
 } operand;
 
-typedef struct line { char text[GEN_TEXT]; char plain[140]; } line;      /* plain: what a shrunk `let` says, or "" */
+/* plain: what a shrunk `let` says, or "". starts: the operand whose first values it gives, so that it goes with that alone;
+ * or -1. */
+typedef struct line { char text[GEN_TEXT]; char plain[140]; int starts; } line;
 
 typedef struct made {
     uint64_t seed;
     char     axes[GEN_AXES][64];
     int      n_axes;
+    bool     is_fast;                           /* math fast */
+    bool     has_box;                           /* a part of the grid is run */
+    int64_t  box_start[GEN_AXES], box_count[GEN_AXES];
+    char     fns[GEN_FNS][240];                 /* functions of its own */
+    int      n_fns;
+    char     params[80];                        /* between < and > */
     operand  operands[GEN_OPERANDS];
     int      n_operands;
     line     lines[GEN_LINES];
@@ -71,7 +80,12 @@ typedef struct made {
 /* How large a kernel may be: what shrinking lowers first. */
 typedef struct limits { int size, n_axes, n_statements; } limits;
 
-typedef struct grid_axis { char name[8]; int size; bool is_arbitrary; } grid_axis;
+typedef struct grid_axis {
+    char name[8];
+    int  size;
+    bool is_arbitrary;
+    char table[12];                             /* an operand that holds its numbers in another order, or "" */
+} grid_axis;
 
 typedef struct gen {
     made    *k;
@@ -84,6 +98,7 @@ typedef struct gen {
     int      n_pool, n_names, depth;
     operand *sinks[3];                          /* integers, floats, approximate floats */
     int      sunk[3];                           /* where each goes on */
+    operand *shared, *places;                   /* an array that all programs scatter to, each to places of its own */
 } gen;
 
 /* ---- gen.c ---- */
@@ -94,6 +109,7 @@ int    below(gen *g, int n);                     /* 0 .. n-1 */
 bool   one_in(gen *g, int n);
 int    say(char *out, size_t n_bytes, const char *format, ...) CLP_PRINTF(3, 4);    /* snprintf where all must fit */
 void   emit(gen *g, const char *format, ...) CLP_PRINTF(2, 3);
+void   emit_start(gen *g, const operand *x, const char *format, ...) CLP_PRINTF(3, 4);    /* emit of a line that starts x */
 /* `let` of a new value; its name and type are in the result. */
 value  let(gen *g, clp_dtype t, const shape *s, double mag, double err, const char *format, ...) CLP_PRINTF(6, 7);
 value *add_value(gen *g, const value *v);
@@ -126,12 +142,14 @@ void load_value(gen *g);
 void store_value(gen *g);
 void atomic_value(gen *g);
 void value_subscript(gen *g);
-void store_whole(gen *g, operand *x);
+void store_first(gen *g, const operand *x);     /* to all of a scratch */
+void store_whole(gen *g, const operand *x);
 
 /* ---- control.c ---- */
 void statement(gen *g);
 void accumulate_over_grid(gen *g);
 void finish_outputs(gen *g);
+void scatter_shared(gen *g);
 void sink_values(gen *g, int from);             /* those of the pool from there that nothing uses */
 
 /* ---- arrays.c ---- */

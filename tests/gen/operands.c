@@ -13,15 +13,15 @@
 
 void make_axes(gen *g)
 {
-    static const char *const names[] = { "gi", "gj", "gk" };
-    g->n_axes = below(g, 4);
+    static const char *const names[GEN_AXES] = { "gi", "gj", "gk", "gl", "gm" };
+    g->n_axes = one_in(g, 10) ? 4 + below(g, 2) : below(g, 4);
     if (g->n_axes > g->limits.n_axes)
         g->n_axes = g->limits.n_axes;
     g->k->n_axes = g->n_axes;
     for (int a = 0; a < g->n_axes; a++) {
         grid_axis *x = &g->axes[a];
         say(x->name, sizeof x->name, "%s", names[a]);
-        x->size = 1 + below(g, 4);
+        x->size = 1 + below(g, g->n_axes > 3 ? 2 : 4);
         x->is_arbitrary = one_in(g, 3);
         char size[16];
         say(size, sizeof size, "%d", x->size);
@@ -32,6 +32,7 @@ void make_axes(gen *g)
             say(s->text, sizeof s->text, "scalar %s: i32", s->name);
             say(size, sizeof size, "%s", s->name);
         }
+        g->k->box_count[a] = x->size;
         say(g->k->axes[a], sizeof g->k->axes[a], "%s = %s%s", x->name, size, x->is_arbitrary ? " arbitrary" : "");
         add_value(g, &(value){ .name = "", .dtype = CLP_I32, .mag = INFINITY });
         say(g->pool[g->n_pool - 1].name, sizeof g->pool->name, "%s", x->name);
@@ -40,9 +41,11 @@ void make_axes(gen *g)
 
 /* ---- Blocks ---- */
 
+enum { AT_BYTES = 280 };
+
 /* An array's dimensions as they are put together. */
 typedef struct spec {
-    char dims[160], block[200], at[300];
+    char dims[160], block[200], at[420];
 } spec;
 
 static void add_text(char *out, size_t n_bytes, const char *item)
@@ -54,7 +57,7 @@ static void add_text(char *out, size_t n_bytes, const char *item)
 /* A dimension of blocks of n (0: squeezed) elements whose block number `at` counts to n_blocks. */
 static void add_dimension(gen *g, operand *x, spec *s, int n, int n_blocks, const char *at, bool may_overlap)
 {
-    char text[200];
+    char text[340];
     const int lies = n > 0 ? n : 1;
     int64_t size = (int64_t)(n_blocks - 1) * lies + 1 + (one_in(g, 2) ? lies - 1 : below(g, lies));
     const int i = x->rank++;
@@ -91,28 +94,30 @@ static void add_dimension(gen *g, operand *x, spec *s, int n, int n_blocks, cons
 }
 
 /* The axes that count dimension d: `at` and how many blocks there are. owner[a]: the dimension that axis a counts. */
-static int count_dimension(gen *g, const int *owner, int d, char at[160])
+static int count_dimension(gen *g, const int *owner, int d, char at[AT_BYTES])
 {
     int n_blocks = 1;
     at[0] = '\0';
     for (int a = 0; a < g->n_axes; a++) {
         const char *name = g->axes[a].name;
-        char before[160], term[40];
+        char before[AT_BYTES], term[40];
         if (owner[a] != d)
             continue;
-        if (one_in(g, 6))
+        if (g->axes[a].table[0] && one_in(g, 3))
+            say(term, sizeof term, "%s[%s]", g->axes[a].table, name);
+        else if (one_in(g, 6))
             say(term, sizeof term, "(num_programs(%s) - 1 - %s)", name, name);
         else
             say(term, sizeof term, "%s", name);
         say(before, sizeof before, "%s", at);
         if (before[0])
-            say(at, 160, "(%s) * %d + %s", before, g->axes[a].size, term);
+            say(at, AT_BYTES, "(%s) * %d + %s", before, g->axes[a].size, term);
         else
-            say(at, 160, "%s", term);
+            say(at, AT_BYTES, "%s", term);
         n_blocks *= g->axes[a].size;
     }
     if (!at[0])
-        say(at, 160, "0");
+        say(at, AT_BYTES, "0");
     return n_blocks;
 }
 
@@ -120,7 +125,7 @@ static int count_dimension(gen *g, const int *owner, int d, char at[160])
 static void make_block(gen *g, operand *x, const shape *ref, bool is_written)
 {
     spec s = { "", "", "" };
-    int owner[GEN_AXES] = { -1, -1, -1 };
+    int owner[GEN_AXES] = { -1, -1, -1, -1, -1 };
     bool squeezed[GEN_ARRAY_RANK] = { false };
     int n_dims = ref->rank, n_squeezed = below(g, 3) == 0;
     if (is_written && n_dims == 0)
@@ -135,7 +140,7 @@ static void make_block(gen *g, operand *x, const shape *ref, bool is_written)
         if ((is_written && !g->axes[a].is_arbitrary) || !one_in(g, 3))
             owner[a] = below(g, n_dims);
     for (int d = 0, r = 0; d < n_dims; d++) {
-        char at[160];
+        char at[AT_BYTES];
         const int n_blocks = count_dimension(g, owner, d, at);
         const bool is_squeezed = squeezed[d] || r == ref->rank;
         add_dimension(g, x, &s, is_squeezed ? 0 : ref->n[r++], n_blocks, at, !is_written);
@@ -182,6 +187,23 @@ static clp_dtype random_storage(gen *g)
     return one_in(g, 4) ? rare[below(g, 6)] : random_number(g);
 }
 
+/* There when the kernel is built with it; what uses it where it may be missing is never run. */
+static void make_optional(gen *g, operand *x)
+{
+    char param[16];
+    made *k = g->k;
+    const size_t n = strlen(k->params);
+    x->is_absent = one_in(g, 2);
+    say(param, sizeof param, "has_%s", x->name);
+    if (n + 32 > sizeof k->params)
+        return;
+    say(k->params + n, sizeof k->params - n, "%s%s = %s", n ? ", " : "", param, x->is_absent ? "false" : "true");
+    strcat(x->text, " if ");
+    strcat(x->text, param);
+    if (!x->has_run_time_size)
+        emit(g, "if (%s) { let of_%s = %s[...]; assert(%s, \"%s is there\"); }", param, x->name, x->name, param, x->name);
+}
+
 static void make_in(gen *g)
 {
     operand *x = add_operand(g, CLP_IN, random_storage(g), "x");
@@ -206,6 +228,8 @@ static void make_in(gen *g)
     } else
         make_block(g, x, &s, false);
     add_pad(g, x);
+    if (one_in(g, 8))
+        make_optional(g, x);
     with_role(x);
 }
 
@@ -307,6 +331,45 @@ static void make_prefetch(gen *g)
     with_role(x);
 }
 
+/* Tables with the numbers of an axis in another order, for block indices. */
+static void make_tables(gen *g)
+{
+    for (int a = 0; a < g->n_axes; a++) {
+        if (!one_in(g, 5))
+            continue;
+        operand *p = add_operand(g, CLP_PREFETCH, one_in(g, 3) ? CLP_I64 : CLP_I32, "p");
+        p->content = PERMUTATION;
+        p->rank = 1;
+        p->size[0] = g->axes[a].size;
+        p->ref = (shape){ 1, { g->axes[a].size } };
+        p->mag = INFINITY;
+        say(p->text, sizeof p->text, "%s: %s[%d]", p->name, tn(p->dtype), g->axes[a].size);
+        with_role(p);
+        say(g->axes[a].table, sizeof g->axes[a].table, "%s", p->name);
+    }
+}
+
+/* An array that every sequence scatters to, at places that are its own: a part of a permutation. */
+static void make_shared(gen *g)
+{
+    int n = 1 + below(g, 9);
+    for (int a = 0; a < g->n_axes; a++)
+        n *= g->axes[a].is_arbitrary ? 1 : g->axes[a].size;
+    operand *z = add_operand(g, CLP_IN, CLP_I32, "z"), *c = add_operand(g, CLP_INOUT, random_number(g), "r");
+    z->content = PERMUTATION;
+    z->mag = INFINITY;
+    c->is_unread = true;
+    z->rank = c->rank = 1;
+    z->size[0] = c->size[0] = n;
+    z->ref = c->ref = (shape){ 1, { n } };
+    say(z->text, sizeof z->text, "%s: i32[%d]", z->name, n);
+    say(c->text, sizeof c->text, "%s: %s[%d]", c->name, tn(c->dtype), n);
+    with_role(z);
+    with_role(c);
+    g->places = z;
+    g->shared = c;
+}
+
 /* Outputs that take the values nothing else uses: each program's own row. */
 static void make_sink(gen *g, int i)
 {
@@ -332,9 +395,22 @@ static void make_sink(gen *g, int i)
     g->sinks[i] = x;
 }
 
+/* Sequences are run whole: what the first program of one sets up, the others count on. */
+static void make_box(gen *g)
+{
+    made *k = g->k;
+    k->has_box = g->n_axes > 0 && one_in(g, 6);
+    for (int a = 0; k->has_box && a < g->n_axes; a++)
+        if (!g->axes[a].is_arbitrary) {
+            k->box_start[a] = below(g, g->axes[a].size);
+            k->box_count[a] = 1 + below(g, g->axes[a].size - (int)k->box_start[a]);
+        }
+}
+
 void make_operands(gen *g)
 {
     const int n_in = 1 + below(g, 4), n_out = 1 + below(g, 3), n_scalars = below(g, 3), n_scratch = below(g, 3);
+    make_tables(g);
     for (int i = 0; i < n_in; i++)
         make_in(g);
     for (int i = 0; i < n_scalars; i++)
@@ -351,9 +427,12 @@ void make_operands(gen *g)
         make_scratch(g);
     if (one_in(g, 4))
         make_atomic(g);
+    if (one_in(g, 5))
+        make_shared(g);
+    make_box(g);
     for (int i = 0; i < g->k->n_operands; i++)
         if (g->k->operands[i].role == CLP_SCRATCH)
-            store_whole(g, &g->k->operands[i]);
+            store_first(g, &g->k->operands[i]);
 }
 
 /* ---- What arrays hold ---- */
@@ -379,13 +458,23 @@ static void put_wild(clp_array *a, int64_t i, uint64_t *state)
         array_set(a, i, r % 3 == 0 ? special[r / 3 % 12] : ldexp(random_uniform(state) - 0.5, (int)(r / 64 % 24) - 8));
 }
 
+/* Element i goes to one of the i + 1 first places; what was there moves to the end. */
+static void put_next_of_permutation(clp_array *a, int64_t i, uint64_t *state)
+{
+    const int64_t j = (int64_t)(random_next(state) % (uint64_t)(i + 1));
+    array_set(a, i, j < i ? array_number(a, j) : (double)i);
+    array_set(a, j, (double)i);
+}
+
 void operand_fill(const operand *x, uint64_t seed, clp_array *a)
 {
     uint64_t state = seed;
     for (const char *c = x->name; *c; c++)
         state = state * 31 + (unsigned char)*c;
     for (int64_t i = 0, n = array_elems(a); i < n; i++) {
-        if (x->content == WILD)
+        if (x->content == PERMUTATION)
+            put_next_of_permutation(a, i, &state);
+        else if (x->content == WILD)
             put_wild(a, i, &state);
         else if (x->content == INDICES)
             array_set(a, i, x->bound < 0 ? -x->bound : (double)(random_next(&state) % (uint64_t)x->bound));

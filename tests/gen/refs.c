@@ -13,7 +13,7 @@ typedef enum subscripted { REF, RUN_TIME_REF, VALUE } subscripted;
 typedef struct subs {
     char text[240];
     shape result;
-    bool ok;
+    bool ok, has_tile;
 } subs;
 
 static void add_sub(subs *s, const char *text)
@@ -30,6 +30,22 @@ static void add_result(subs *s, int n)
         s->result.n[s->result.rank++] = n;
 }
 
+/* The same elements from the last to the first. */
+static void turned_slice(gen *g, subs *s, int room, int first, int size, int stride, subscripted what)
+{
+    char text[120], start[64];
+    const int last = first + (size - 1) * stride;
+    if (what == RUN_TIME_REF || one_in(g, 2)) {
+        index_text(g, room, start);
+        say(text, sizeof text, "ds(%s + %d, %d, -%d)", start, last - first, size, stride);
+    } else if (first == 0)
+        say(text, sizeof text, "%d::-%d", last, stride);
+    else
+        say(text, sizeof text, "%d:%d:-%d", last, first - 1, stride);
+    add_sub(s, text);
+    add_result(s, size);
+}
+
 /* start, size, stride within n elements. */
 static void slice(gen *g, subs *s, int n, subscripted what)
 {
@@ -39,6 +55,10 @@ static void slice(gen *g, subs *s, int n, subscripted what)
         size--;
     const int room = n - (size - 1) * stride;
     const int first = below(g, room), last = first + (size - 1) * stride;
+    if (one_in(g, 4)) {
+        turned_slice(g, s, room, first, size, stride, what);
+        return;
+    }
     switch (what == RUN_TIME_REF ? below(g, 2) : below(g, 5)) {
     case 0:
         index_text(g, room, start);
@@ -49,7 +69,7 @@ static void slice(gen *g, subs *s, int n, subscripted what)
         say(text, sizeof text, stride > 1 ? "%d:%d:%d" : "%d:%d", first, last + 1, stride);
         break;
     case 3: /* from behind */
-        if (what == VALUE) {
+        if (one_in(g, 2)) {
             say(text, sizeof text, "::-1");
             size = n;
         } else
@@ -72,6 +92,7 @@ static void gather(gen *g, subs *s, const int *n, int n_dims, subscripted what)
         a.n[1] = 1;
         b.n[0] = 1;
     }
+    s->has_tile = true;
     const bool is_anywhere = what == VALUE && one_in(g, 3);
     const value x = is_anywhere ? need(g, CLP_I32, &a, EXACT) : index_tile(g, &a, n[0]);
     add_sub(s, x.name);
@@ -145,7 +166,7 @@ static subs make_subs(gen *g, const shape *of, subscripted what)
 
 static bool is_plain_ref(const operand *x)
 {
-    return x->role != CLP_SCALAR && !x->is_atomic;
+    return x->role != CLP_SCALAR && !x->is_atomic && !x->is_absent;
 }
 
 static operand *some_operand(gen *g, bool to_write)
@@ -233,7 +254,13 @@ void value_subscript(gen *g)
 
 /* ---- Stores ---- */
 
-void store_whole(gen *g, operand *x)
+void store_first(gen *g, const operand *x)
+{
+    const value v = need_shape_of(g, loaded(x->dtype), &x->ref, EXACT);
+    emit_start(g, x, "%s[...] = %s;", x->name, v.name);
+}
+
+void store_whole(gen *g, const operand *x)
 {
     const clp_dtype t = loaded(x->dtype);
     const value v = need_shape_of(g, t, &x->ref, EXACT);
@@ -253,7 +280,8 @@ void store_value(gen *g)
     if (one_in(g, 4)) {
         const value m = need_shape_of(g, CLP_BOOL, &s.result, EXACT);
         emit(g, "store(%s[%s], %s, mask = %s);", x->name, s.text, v.name, m.name);
-    } else if (one_in(g, 4) && clp_dtype_bits(t) >= 8 && t != CLP_BOOL && !is_f8(t) && x->dtype == t)
+    } else if (one_in(g, 4) && clp_dtype_bits(t) >= 8 && t != CLP_BOOL && !is_f8(t) && x->dtype == t &&
+               !(g->k->is_fast && is_flt(t)))
         emit(g, "%s[%s] %s= %s;", x->name, s.text, one_in(g, 2) ? "+" : "-", v.name);
     else
         emit(g, "%s[%s] = %s;", x->name, s.text, v.name);
@@ -261,12 +289,12 @@ void store_value(gen *g)
 
 void atomic_value(gen *g)
 {
-    static const char *const names[] = { "add", "min", "max", "and", "or", "xor" };
+    static const char *const names[] = { "add", "min", "max", "and", "or", "xor", "xchg" };
     const operand *x = NULL;
     for (int tries = 0; tries < 20 && !x; tries++) {
         const operand *y = &g->k->operands[below(g, g->k->n_operands)];
         const bool is_written = y->role == CLP_OUT || y->role == CLP_INOUT || y->role == CLP_SCRATCH;
-        if (is_written && !y->is_unread && is_int(y->dtype) && clp_dtype_bits(y->dtype) >= 32)
+        if (is_written && !y->is_unread && !y->is_absent && is_int(y->dtype) && clp_dtype_bits(y->dtype) >= 32)
             x = y;
     }
     if (!x)
@@ -280,5 +308,17 @@ void atomic_value(gen *g)
         const value m = need_shape_of(g, CLP_BOOL, &s.result, EXACT);
         say(mask, sizeof mask, ", mask = %s", m.name);
     }
-    emit(g, "atomic_%s(%s[%s], %s%s);", names[x->is_atomic ? x->bound : below(g, 6)], x->name, s.text, v.name, mask);
+    /* Where no two lanes meet, the old values are known, and so is who came last. */
+    const bool is_alone = !s.has_tile && !x->is_atomic;
+    const int op = x->is_atomic ? x->bound : below(g, is_alone ? 8 : 6);
+    char text[GEN_TEXT - 40];
+    if (op == 7) {
+        const value e = need_shape_of(g, x->dtype, &s.result, EXACT);
+        say(text, sizeof text, "atomic_cas(%s[%s], %s, %s)", x->name, s.text, e.name, v.name);
+    } else
+        say(text, sizeof text, "atomic_%s(%s[%s], %s%s)", names[op], x->name, s.text, v.name, mask);
+    if (is_alone && one_in(g, 2))
+        let(g, x->dtype, &s.result, INFINITY, 0, "%s", text);
+    else
+        emit(g, "%s;", text);
 }

@@ -103,9 +103,14 @@ static void free_pair(sides *p)
 
 /* ---- Running ---- */
 
-static clp_status run_one(setting *s, clp_context *ctx, clp_kernel *kernel, run *r, clp_order order)
+static clp_status run_one(setting *s, clp_context *ctx, const made *k, clp_kernel *kernel, run *r, clp_order order)
 {
-    const clp_status st = clp_run(kernel, r->arrays, r->n, &(clp_run_opts){ .order = order, .seed = 7 });
+    clp_run_opts opts = { .order = order, .seed = 7 };
+    if (k->has_box) {
+        opts.grid_start = k->box_start;
+        opts.grid_count = k->box_count;
+    }
+    const clp_status st = clp_run(kernel, r->arrays, r->n, &opts);
     if (st)
         snprintf(s->why, sizeof s->why, "%s: %.400s", clp_status_name(st), clp_last_error(ctx));
     return st;
@@ -119,10 +124,10 @@ static outcome run_pair(setting *s, const made *k, sides *p)
     run_place(want, k, true);
     run_place(got, k, false);
     outcome o = s->reads_back ? read_back(s, &p->got) : PASSED;
-    if (o == PASSED && run_one(s, s->reference, p->want, want, CLP_ORDER_FORWARD))
+    if (o == PASSED && run_one(s, s->reference, k, p->want, want, CLP_ORDER_FORWARD))
         o = REFERENCE_FAILS;
     if (o == PASSED) {
-        const clp_status st = run_one(s, s->ctx, p->got, got, s->order);
+        const clp_status st = run_one(s, s->ctx, k, p->got, got, s->order);
         o = st == CLP_ERR_UNSUPPORTED ? UNSUPPORTED : st ? REFUSED : run_agrees(k, got, want, s->why) ? PASSED : DIFFERS;
     }
     run_clear(want);
@@ -191,7 +196,8 @@ static void save(const setting *s, const made *k)
 static void report(setting *s, made *k, outcome o)
 {
     fprintf(stderr, "seed %" PRIu64 ": %s\n", k->seed, s->why);
-    if (s->keeps)
+    /* A kernel that is none is the generator's fault, and shrinks to any other. */
+    if (s->keeps || strstr(s->why, "CLP_ERR_INVALID"))
         return;
     shrink(s, k, o);
     kernel_text(k, s->text, TEXT_BYTES);

@@ -50,7 +50,7 @@ static bool drop_line(made *k, made *tried, int i, fails_fn fails, void *user)
     const char *text = k->lines[i].text;
     memcpy(tried, k, sizeof *k);
     if (!opens(text)) {
-        if (text[indent(text)] == '}')
+        if (text[indent(text)] == '}' || k->lines[i].starts >= 0)
             return false;
         remove_lines(tried, i, 1);
         return keep_if_it_fails(k, tried, fails, user);
@@ -86,6 +86,9 @@ static bool drop_operand(made *k, made *tried, int i, fails_fn fails, void *user
         return false;
     memcpy(tried, k, sizeof *k);
     tried->operands[i].is_gone = true;
+    for (int j = k->n_lines - 1; j >= 0; j--)
+        if (tried->lines[j].starts == i)
+            remove_lines(tried, j, 1);
     return keep_if_it_fails(k, tried, fails, user);
 }
 
@@ -97,7 +100,9 @@ static bool drop_blocks(made *k, made *tried, int n, fails_fn fails, void *user)
         if (i + n > k->n_lines)
             continue;
         memcpy(tried, k, sizeof *k);
-        remove_lines(tried, i, n);
+        for (int j = i + n - 1; j >= i; j--)
+            if (tried->lines[j].starts < 0)
+                remove_lines(tried, j, 1);
         any = keep_if_it_fails(k, tried, fails, user) || any;
     }
     return any;

@@ -175,6 +175,7 @@ static void unary(gen *g)
                                              "tanh(%s)", "erf(%s)" };
     static const char *const tests[] = { "isnan(%s)", "isinf(%s)", "isfinite(%s)" };
     const value x = random_value(g, EXACT);
+    const bool is_fast = g->k->is_fast;
     char text[64];
 #define SAY(list) say(text, sizeof text, (list)[below(g, (int)(sizeof(list) / sizeof *(list)))], x.name)
     clp_dtype t = x.dtype;
@@ -186,10 +187,10 @@ static void unary(gen *g)
     else if (one_in(g, 6)) {
         SAY(tests);
         t = CLP_BOOL;
-    } else if (t != CLP_F64 && one_in(g, 3))
+    } else if (t != CLP_F64 && one_in(g, 3) && !is_fast)
         SAY(functions);
     else {
-        SAY(floats);
+        say(text, sizeof text, floats[below(g, is_fast ? 8 : 9)], x.name); /* the last is rounded */
         mag = x.mag + 1;
     }
 #undef SAY
@@ -209,7 +210,8 @@ static void binary(gen *g)
     static const char *const comparisons[] = { "%s < %s", "%s <= %s", "%s > %s", "%s >= %s", "%s == %s", "%s != %s" };
     const value x = random_value(g, EXACT);
     clp_dtype t = x.dtype;
-    const int i = below(g, 10);
+    static const int unrounded[] = { 3, 4, 8, 9 };
+    const int i = g->k->is_fast && is_flt(t) ? unrounded[below(g, 4)] : below(g, 10);
     /* The second operand decides more by its zeros and NaNs: copysign's must have neither. */
     value y = need_shape_of(g, t, &x.shape, EXACT | (is_flt(t) && i >= 5 ? SIGNED_ZERO : 0));
     const bool is_turned = one_in(g, 3) && i < 5;
@@ -251,7 +253,7 @@ static void ternary(gen *g)
         return;
     }
     const value z = need_shape_of(g, t, &x.shape, EXACT);
-    if (is_flt(t) && one_in(g, 2))
+    if (is_flt(t) && one_in(g, 2) && !g->k->is_fast)
         let(g, t, &x.shape, INFINITY, 0, "fma(%s, %s, %s)", x.name, y.name, z.name);
     else
         let(g, t, &x.shape, INFINITY, 0, "clip(%s, %s, %s)", x.name, y.name, z.name);
@@ -409,8 +411,19 @@ static void order(gen *g)
 
 /* ---- dot ---- */
 
+/* With the last two dimensions in the other order. */
+static shape turned(const shape *s)
+{
+    shape r = *s;
+    r.n[s->rank - 1] = s->n[s->rank - 2];
+    r.n[s->rank - 2] = s->n[s->rank - 1];
+    return r;
+}
+
 static void dot(gen *g)
 {
+    static const char *const turning[] = { [2] = "transpose(%s)", [3] = "transpose(%s, (0, 2, 1))",
+                                           [4] = "transpose(%s, (0, 1, 3, 2))" };
     static const clp_dtype types[] = { CLP_F32, CLP_F32, CLP_F16, CLP_BF16, CLP_F64, CLP_I8, CLP_U8, CLP_I16, CLP_I32,
                                        CLP_I64, CLP_F8E4M3, CLP_F8E5M2 };
     clp_dtype t = types[below(g, 12)], u = t;
@@ -433,12 +446,12 @@ static void dot(gen *g)
     const clp_dtype acc = t == CLP_F64 ? t : is_float ? CLP_F32 : clp_dtype_bits(t) <= 32 ? CLP_I32 : CLP_I64;
     char x_text[80], y_text[80];
     value x, y;
-    const bool turn_x = a.rank == 2 && one_in(g, 4), turn_y = b.rank == 2 && one_in(g, 4);
-    const shape at = turn_x ? (shape){ 2, { a.n[1], a.n[0] } } : a, bt = turn_y ? (shape){ 2, { b.n[1], b.n[0] } } : b;
+    const bool turn_x = a.rank >= 2 && one_in(g, 4), turn_y = b.rank >= 2 && one_in(g, 4);
+    const shape at = turn_x ? turned(&a) : a, bt = turn_y ? turned(&b) : b;
     x = need(g, t, &at, EXACT | SMALL);
     y = need(g, u, &bt, EXACT | SMALL);
-    say(x_text, sizeof x_text, turn_x ? "transpose(%s)" : "%s", x.name);
-    say(y_text, sizeof y_text, turn_y ? "transpose(%s)" : "%s", y.name);
+    say(x_text, sizeof x_text, turn_x ? turning[a.rank] : "%s", x.name);
+    say(y_text, sizeof y_text, turn_y ? turning[b.rank] : "%s", y.name);
     const double mag = 64.0 * k, err = is_float ? (k + 2) * eps(acc) * mag : 0;
     const bool says_acc = one_in(g, 3);
     let(g, acc, &s, is_float ? mag : INFINITY, err, "dot(%s, %s%s%s)", x_text, y_text, says_acc ? ", acc = " : "",
