@@ -328,6 +328,68 @@ Test(check_verify, a_check_prints_nothing)
     clp_context_free(ctx);
 }
 
+/* Standard kernels, and the shapes of their arrays. */
+typedef struct standard { const char *name, *params; int64_t shape[6][4]; } standard;
+static const standard standards[] = {
+    { "matmul", "bm=16,bn=16,bk=16", { { 37, 33 }, { 33, 21 }, { 37, 21 } } },
+    { "matmul", "T=bf16,act=gelu,bm=16,bn=16,bk=16", { { 20, 33 }, { 33, 21 }, { 20, 21 } } },
+    { "attention", "d=16,bq=16,bk=16", { { 2, 21, 16 }, { 2, 30, 16 }, { 2, 30, 16 }, { 2, 21, 16 } } },
+    { "softmax", "T=f16,bn=128", { { 19, 100 }, { 19, 100 } } },
+    { "logsumexp", "bn=64", { { 19, 150 }, { 19 } } },
+    { "layer_norm", "bn=128", { { 19, 100 }, { 100 }, { 100 }, { 19, 100 } } },
+    { "row_cumsum", "bn=64", { { 10, 200 }, { 10, 200 } } },
+    { "gather_rows", "", { { 7 }, { 5, 200 }, { 7, 200 } } },
+    { "histogram", "", { { 1000 }, { 4 } } },
+    { "jacobi", "", { { 39, 100 }, { 39, 100 } } },
+    { "map", "act=silu", { { 3000 }, { 3000 } } },
+};
+
+static void fill_any(clp_dtype dtype, void *data, int64_t n, uint64_t *state)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double x = random_uniform(state);
+        uint64_t bits = clpi_is_float(dtype) ? clpi_f64_to_small_bits(dtype, x - 0.5) : (uint64_t)(x * 4);
+        memcpy((uint8_t *)data + i * clp_dtype_bits(dtype) / 8, &bits, (size_t)clp_dtype_bits(dtype) / 8);
+    }
+}
+
+Test(check_verify, standard_kernels_agree)
+{
+    const char *which = getenv("CLPALLAS_TEST_CL");
+    clp_context *ctx;
+    uint64_t state = 11;
+    if (clp_context_new(&(clp_context_opts){ .device = which ? which : "cl" }, &ctx)) {
+        cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
+        fprintf(stderr, "skipped: %s\n", clp_last_error(NULL));
+        return;
+    }
+    for (size_t i = 0; i < sizeof standards / sizeof *standards; i++) {
+        const standard *row = &standards[i];
+        clp_kernel *k;
+        clp_array arrays[8];
+        static uint64_t memory[8][4000];
+        OK(ctx, clp_kernel_standard(ctx, row->name, row->params, &k));
+        int n = clp_kernel_n_operands(k), at = 0;
+        for (int a = 0; a < n; a++) {
+            clp_operand_info info = clp_kernel_operand(k, a);
+            int64_t elems = 1;
+            arrays[a] = (clp_array){ .dtype = info.dtype, .rank = info.rank, .data = memory[a] };
+            if (info.role != CLP_SCALAR)
+                arrays[a].shape = row->shape[at++];
+            for (int d = 0; d < info.rank; d++)
+                elems *= arrays[a].shape[d];
+            cr_assert(elems <= 4000);
+            fill_any(info.dtype, memory[a], elems, &state);
+        }
+        clp_report *report;
+        OK(ctx, clp_verify(k, arrays, n, NULL, &report));
+        cr_expect(clp_report_verdict(report) == CLP_VERDICT_CHECKED, "%s %s: %s", row->name, row->params, clp_report_text(report));
+        clp_report_free(report);
+        clp_kernel_free(k);
+    }
+    clp_context_free(ctx);
+}
+
 Test(check_verify, an_opencl_device_that_runs_something_else)
 {
     checking right, other;
