@@ -54,8 +54,12 @@ static void tell(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_access *a = &stage->step->check->place;
     const char *index[CLP_MAX_RANK];
-    for (int d = 0; d < a->rank; d++)
+    for (int d = 0; d < a->rank; d++) {
+        uint64_t more = (uint64_t)stage->step->check->more[d];
         index[d] = clpi_ix_text(e, &a->ix[d]);
+        if (more)
+            index[d] = clpi_text(e, "(long)((ulong)(%s) + %lluul)", index[d], (unsigned long long)more);
+    }
     clpi_emit_fault(e, stage->step->op, index, a->rank);
 }
 

@@ -69,5 +69,10 @@ void clpi_check_fill(clpi_lower *l, clpi_step *step)
     }
     set_domain(ir, op, step->nest, ix);
     step->check->place = clpi_place_of(l, step->nest, op, ix);
+    for (uint32_t d = 0; d < op->n_subs; d++) {
+        int64_t c;
+        if (clpi_const_int(ir, clpi_args(ir, op)[d], &c))
+            step->check->more[d] = (int64_t)((uint64_t)c - (uint64_t)clpi_near(c));
+    }
     step->check->condition = -1;
 }

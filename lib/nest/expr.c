@@ -104,12 +104,17 @@ static clpi_ix ix_plus_node(clpi_lower *l, clpi_nest *n, clpi_ix ix, int node)
 /* Further out than any element of anything. */
 #define FAR (INT64_C(1) << 40)
 
+int64_t clpi_near(int64_t c)
+{
+    return c < -FAR ? -FAR : c > FAR ? FAR : c;
+}
+
 /* ix + value, where value is a scalar op: folded in when constant. */
 static clpi_ix ix_plus_value(clpi_lower *l, clpi_nest *n, clpi_ix ix, clp_val value)
 {
     int64_t c;
     if (clpi_const_int(l->p->ir, value, &c)) {
-        ix.add += c < -FAR ? -FAR : c > FAR ? FAR : c;
+        ix.add += clpi_near(c);
         return ix;
     }
     return ix_plus_node(l, n, ix, index_node(l, n, clpi_node_of(l, n, value, NULL)));

@@ -105,6 +105,7 @@ typedef struct clpi_dot {
  * nest without outs; or the condition of an assert. Other programs have none. */
 typedef struct clpi_check {
     clpi_access place;            /* not touched: its coordinates are, where checked, compared with the size of the ref or scratch */
+    int64_t     more[CLP_MAX_RANK];   /* what an index is beyond its coordinate: constants far out stand nearer there */
     int         condition;        /* node: of an assert; -1: of an access */
 } clpi_check;
 
@@ -193,6 +194,7 @@ int  clpi_access_add(clpi_lower *l, clpi_nest *n, clpi_access access);
 int  clpi_access_tile(clpi_lower *l, clpi_nest *n, int tile, const clpi_ix *ix);
 int  clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix);    /* of a load, store or atomic */
 clpi_access clpi_place_of(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix); /* the same without `other`, not added */
+int64_t clpi_near(int64_t c);     /* a constant as coordinates have it: far out, but not so that sums overflow */
 int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
 
 /* check.c: is op an assert, or an access that may leave its ref; the step's check, and what is in its nest. */

@@ -25,6 +25,7 @@ enum { NO_DEVICE = 77, MAX_FILES = 64, PRINTED_BYTES = 65536, REASON_BYTES = 819
 typedef struct setting {
     clp_context *ctx;
     bool is_interp;
+    bool is_checked; /* the device runs checked code: faults end runs there too */
     clp_order order;
     int n_shuffles; /* cases are checked, with this many shuffled orders; 0: they are run */
     char **only; /* ids and file stems; none: all */
@@ -418,7 +419,7 @@ static bool check_printed(trial *t)
 
 static bool check_run(trial *t, clp_status st)
 {
-    const bool should_fail = t->a->outcome == IS_REFUSED || (t->a->outcome == FAULTS && t->s->is_interp);
+    const bool should_fail = t->a->outcome == IS_REFUSED || (t->a->outcome == FAULTS && (t->s->is_interp || t->s->is_checked));
     for (int i = 0; i < t->n; i++)
         if (!check_memory(t, &t->operands[i], t->a->outcome != IS_REFUSED))
             return false;
@@ -615,15 +616,16 @@ int main(int argc, char **argv)
     const int schedule = argc < 5 ? -1 : position(schedules, 3, argv[3]);
     int64_t n_shuffles = 0;
     const bool checks = argc >= 5 && !strncmp(argv[4], "check:", 6) && is_number(argv[4] + 6, &n_shuffles) && n_shuffles > 0;
-    const int order = argc < 5 ? -1 : checks ? 0 : position(orders, 3, argv[4]);
+    const bool is_checked = argc >= 5 && !strcmp(argv[4], "checked");
+    const int order = argc < 5 ? -1 : checks || is_checked ? 0 : position(orders, 3, argv[4]);
     if (schedule < 0 || order < 0)
-        return fail_usage("usage: runner FOLDER DEVICE auto|vector|simt forward|reverse|shuffle|check:SHUFFLES [id or file...]");
-    setting s = { .is_interp = !strcmp(argv[2], "interp"), .order = (clp_order)order, .n_shuffles = (int)n_shuffles };
+        return fail_usage("usage: runner FOLDER DEVICE auto|vector|simt forward|reverse|shuffle|checked|check:SHUFFLES [id or file...]");
+    setting s = { .is_interp = !strcmp(argv[2], "interp"), .order = (clp_order)order, .n_shuffles = (int)n_shuffles, .is_checked = is_checked };
     s.only = argv + 5;
     s.n_only = argc - 5;
     s.printed = calloc(1, PRINTED_BYTES);
     const clp_context_opts opts = {
-        .device = argv[2], .schedule = (clp_schedule)schedule, .print = keep_line, .print_user = &s
+        .device = argv[2], .schedule = (clp_schedule)schedule, .checked = is_checked, .print = keep_line, .print_user = &s
     };
     if (!s.printed || clp_context_new(&opts, &s.ctx)) {
         printf("%s\n", clp_last_error(NULL));

@@ -84,6 +84,13 @@ static const row rows[] = {
       { VECTOR(4, 4, 2, 4), MATRIX(4, 8, 100), MATRIX(4, 8, 0) } },
     { "constant subscripts of an array that is too small", "kernel k(in x: i32[N], out o: i32[8]) grid () { o[...] = x[0:8]; }", 1,
       { VECTOR(5, 5), VECTOR(8, 0) } },
+    { "a range that is found to be far out once it is computed",
+      "kernel k(in x: i32[8], inout o: i32[4]) grid () { var a = 5i64; a = a + 9223372036854775802i64; o[...] = x[ds(a, 4)]; }", 1,
+      { VECTOR(8, 8), VECTOR(4, 0) } },
+    { "far below 0", "kernel k(in x: i32[8, 8], inout o: i32[8]) grid () { var a = -8i64; a = a - 9223372036854775800i64; o[...] = x[a, :]; }", 1,
+      { MATRIX(8, 8, 64), VECTOR(8, 0) } },
+    { "an unsigned index that is no other integer", "kernel k(in x: i32[8], inout o: i32[1]) grid (i = 1)\n"
+      "{ let a = cast(i - 1, u64); o[0] = x[a]; }", 1, { VECTOR(8, 8), VECTOR(1, 0) } },
     { "an index into scratch", "kernel k(in t: i32[G], out o: i32[G] block [1] at (i), scratch s: i32[8]) grid (i = G)\n"
       "{ s[...] = zeros([8], dtype = i32); s[t[i]] = 1; o[0] = sum(s[...]); }", 1, { VECTOR(9, 8, 4, 8), VECTOR(9, 0) } },
     { "an index in a loop", "kernel k(in x: i32[N], out o: i32[1]) grid () { var s = 0; for (t in 0 .. 9) { s += x[t]; } o[0] = s; }", 1,
