@@ -246,13 +246,10 @@ static void put_into_words(bisector *b, const clpi_probe *probe, const moment *m
         element[d] = rest % t->shape[d];
         rest /= t->shape[d];
     }
-    clpi_str_puts(&b->words, ", ");
-    if (t->rank) {
-        clpi_str_puts(&b->words, "element ");
+    clpi_str_puts(&b->words, t->rank ? ", element " : ", it");
+    if (t->rank)
         clpi_element_print(&b->words, element, t->rank);
-        clpi_str_puts(&b->words, " ");
-    }
-    clpi_str_puts(&b->words, "is ");
+    clpi_str_puts(&b->words, " is ");
     clpi_number_print(&b->words, t->dtype, c->worst.got);
     clpi_str_puts(&b->words, ", the interpreter's ");
     clpi_number_print(&b->words, t->dtype, c->worst.expected);

@@ -67,6 +67,16 @@ static clp_status judge_operand(verifier *v, int operand, clp_schedule schedule)
     return CLP_OK;
 }
 
+/* Values that hang on who came first are looked at and not judged. */
+static clp_status say_unjudged(const verifier *v)
+{
+    for (int i = 0; i < v->check->ir->n_operands; i++)
+        if (clpi_is_result(v->check, i) && v->levels.stored[i].kind == CLPI_FREE && v->judged[i].compare.widest.is_set)
+            CLP_TRY(clpi_report_fact(v->check->report, "%s: differs on the device, which is not judged: it hangs on the order of atomic operations",
+                                     v->check->ir->operands[i].name));
+    return CLP_OK;
+}
+
 /* The device's first run is kept in orders. */
 static clp_status judge(verifier *v, clp_schedule schedule, bool *out_fails)
 {
@@ -209,7 +219,9 @@ static clp_status report(verifier *v)
     for (int i = 0; i < v->check->ir->n_operands; i++)
         if (v->judged[i].fails)
             CLP_TRY(report_operand(v, i));
-    return v->fault ? report_fault(v) : CLP_OK;
+    if (v->fault)
+        CLP_TRY(report_fault(v));
+    return say_unjudged(v);
 }
 
 /* ---- The check ---- */

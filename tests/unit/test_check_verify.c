@@ -111,7 +111,7 @@ Test(check_verify, bisects_inside_loops_and_branches)
             "    if (j == %s) {\n"
             "      a = a * 3;\n"
             "    } else { a = a + 1; } }\n"
-            "  o[...] = a; }", "4", "5", arrays, 2, 4, "iteration 4 of the loop at 3:3, is false, the interpreter's true");
+            "  o[...] = a; }", "4", "5", arrays, 2, 4, "iteration 4 of the loop at 3:3, it is false, the interpreter's true");
     bisects("kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i)) grid (i = cdiv(N, 4)) {\n"
             "  var a = x[...];\n"
             "  for (j in 3 .. 10) {\n"
@@ -129,7 +129,7 @@ Test(check_verify, bisects_through_scratch_and_steps)
             "  if (first(t)) { s[...] = 0; }\n"
             "  let v = x[0, :];\n"
             "  s[...] = s[...] + v * where(t == %s, 1.0, 2.0);\n"
-            "  if (last(t)) { o[0] = sum(s[...]); } }", "2", "3", arrays, 2, 4, "in program (1, 2), is false, the interpreter's true");
+            "  if (last(t)) { o[0] = sum(s[...]); } }", "2", "3", arrays, 2, 4, "in program (1, 2), it is false, the interpreter's true");
 }
 
 Test(check_verify, rounded_values_have_a_bound)
@@ -162,6 +162,29 @@ Test(check_verify, what_depends_on_the_order_is_not_the_devices_fault)
     wrong_open(&w, "kernel k(out o: i32[N]) grid (i = N) { o[0] = max(i, 1); o[i] = i + 3; }", "kernel k(out o: i32[N]) grid (i = N) { o[0] = min(i, 1); o[i] = i + 3; }");
     wrong_run(&w, arrays, 1, CLP_CHECK_DEVICE);
     FINDS(&w.right, CLP_FINDING_ORDER_DEPENDENT, "element [0]: forward 7, ");
+    wrong_close(&w);
+}
+
+Test(check_verify, who_came_first_is_not_judged)
+{
+    wrong w;
+    int32_t n = 0, o[8] = { 0 };
+    clp_array arrays[] = { checking_array(CLP_I32, &n, (int64_t[]){ 1 }, 1), VECTOR(CLP_I32, o, 8) };
+    static const char text[] = "kernel k(inout n: i32[1], out o: i32[N]) grid (i = N) { let a = atomic_add(n[0], %s); o[i] = a + %s; }";
+    char texts[3][200];
+    snprintf(texts[0], sizeof texts[0], text, "3", "1");
+    snprintf(texts[1], sizeof texts[1], text, "3", "2");
+    snprintf(texts[2], sizeof texts[2], text, "5", "1");
+    wrong_open(&w, texts[0], texts[1]);
+    wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
+    FINDS_NOTHING(&w.right);
+    cr_expect(strstr(clp_report_text(w.right.report), "o: differs on the device, which is not judged"), "%s", clp_report_text(w.right.report));
+    wrong_close(&w);
+    wrong_open(&w, texts[0], texts[2]);
+    wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
+    cr_assert_geq(clp_report_n_findings(w.right.report), 1);
+    const clp_finding *f = clp_report_finding(w.right.report, clp_report_n_findings(w.right.report) - 1);
+    cr_expect(f->kind == CLP_FINDING_MISMATCH && !strcmp(f->operand, "n"), "%s", f->message);
     wrong_close(&w);
 }
 
