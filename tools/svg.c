@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHEET = 260, GAP = 28, MAX_SHEETS = 8, TITLE = 22 };
+enum { SHEET = 260, GAP = 28, MAX_SHEETS = 8, TITLE = 22, MAX_BOXES = 20000 };
 
 static void put_text(FILE *f, const char *text)
 {
@@ -138,6 +138,7 @@ typedef struct drawing {
     const job *j;
     const clpi_bound *bound;
     double width, height;
+    int n_boxes;                  /* of a map */
 } drawing;
 
 static void draw_all(drawing *d, const views *all, int n)
@@ -198,17 +199,18 @@ static void draw_mark(const drawing *d, const sheet *s, const box *b, const map_
             snprintf(label + n, sizeof label - n, ")");
         snprintf(fill, sizeof fill, "hsl(%u,65%%,75%%)", hue_of(d->j, program));
     }
-    draw_box(d->f, s, b, fill, label);
+    draw_box(d->f, s, b, fill, mark->is_conflict ? "" : label);
     if (mark->is_conflict)
-        draw_box(d->f, s, b, "url(#conflict)", "");
+        draw_box(d->f, s, b, "url(#conflict)", label);
 }
 
-static void draw_sheet(const drawing *d, const sheet *s, const mapped *m)
+static void draw_sheet(drawing *d, const sheet *s, const mapped *m)
 {
     draw_paper(d->f, s);
     for (int64_t y = 0; y < m->rows; y++)
-        for (int64_t x = 0; x < m->columns; x++)
+        for (int64_t x = 0; x < m->columns && d->n_boxes < MAX_BOXES; x++)
             if (!m->is_drawn[y * m->columns + x]) {
+                d->n_boxes++;
                 const box b = grow(m, y, x);
                 draw_mark(d, s, &b, &m->marks[y * m->columns + x]);
             }
@@ -227,7 +229,7 @@ static bool draw_map(drawing *d, int operand, const map_mark *marks)
     draw_title(d->f, GAP, title);
     draw_title(d->f, GAP + 16, "the program that wrote last; hatched: another one is in its way");
     fprintf(d->f, "<defs><pattern id=\"conflict\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\">"
-                  "<path d=\"M0 5L5 0\" stroke=\"#c00\" stroke-width=\"1.2\"/></pattern></defs>\n");
+                  "<path d=\"M0 5L5 0\" stroke=\"#c00\" stroke-width=\"0.6\"/></pattern></defs>\n");
     double left = GAP, height = 0;
     for (int64_t k = 0; k < n_sheets && k < MAX_SHEETS; k++) {
         const sheet s = sheet_of(d->bound, operand, rank, left, 2 * GAP + 10);
@@ -240,9 +242,9 @@ static bool draw_map(drawing *d, int operand, const map_mark *marks)
         left += s.width + GAP;
         height = s.height;
     }
-    if (n_sheets > MAX_SHEETS)
+    if (n_sheets > MAX_SHEETS || d->n_boxes == MAX_BOXES)
         fprintf(d->f, "<text x=\"%.2f\" y=\"%d\">and more</text>\n", left, 3 * GAP);
-    d->width = fmax(left + (n_sheets > MAX_SHEETS ? 60 : 0), (double)strlen(title) * 7.5 + 2 * GAP);
+    d->width = fmax(left + (n_sheets > MAX_SHEETS || d->n_boxes == MAX_BOXES ? 60 : 0), (double)strlen(title) * 7.5 + 2 * GAP);
     d->width = fmax(d->width, 60 * 7.5);
     d->height = height + 3 * GAP;
     return true;

@@ -395,6 +395,8 @@ static int read_program(const job *j, int64_t *program)
 /* The program's sequence, as a box of the grid: its place on the parallel axes, all of the others. */
 static int find_box(const job *j, const clpi_bound *bound, const int64_t *program, int64_t *start, int64_t *count)
 {
+    if (bound->n_sequences == 0 || bound->n_steps == 0)
+        return fail("--trace: the grid of %s has no program", clp_kernel_name(j->kernel));
     for (int a = 0; a < j->ir->n_axes; a++) {
         if (program[a] < 0 || program[a] >= bound->axis_size[a])
             return fail("--trace: %s: expected a program id of 0 to %lld, got %lld", j->ir->axes[a].name,

@@ -112,6 +112,7 @@ expect 0 "o[...]: f32[4] = [ 8. 10. 12. 14.]" -- show two.plk:sound -i x=iota:10
 expect 0 "-6.25164 to 6.38937" -- show two.plk:sound --dim N=999 -p b=512 --trace first
 expect 0 ", mean " -- show two.plk:sound --dim N=999 -p b=512 --trace first
 expect 0 "NaN" -- show two.plk:sound --dim N=999 -p b=512 --trace i=1
+expect 1 "the grid of sound has no program" -- show two.plk:sound --dim N=0 --trace first
 expect 1 "there is no axis j" -- show two.plk:sound --dim N=10 --trace j=1
 expect 1 "expected a program id of 0 to 2, got 3" -- show two.plk:sound --dim N=10 --trace i=3
 expect 1 "expected a program id, got x" -- show two.plk:sound --dim N=10 --trace i=x
