@@ -8,7 +8,7 @@
 
 #include "check/facts_inside.h"
 
-enum { MAX_ROWS = 400, MAX_SYSTEMS = 48 };
+enum { MAX_ROWS = 400, MAX_SYSTEMS = 48, MAX_FACTORS = 16, MAX_ROUNDS = 3 };
 
 #define MAX_BOUND   (INT64_C(1) << 40)    /* larger bounds tell nothing worth their digits */
 #define SMALL_BOUND (INT64_C(1) << 24)    /* larger ones, which keep 32 bits from wrapping, are looked at when all else fails: their
@@ -57,11 +57,25 @@ bool clpi_variable_bound(clpi_facts *f, const clpi_poly *p, int64_t lo, int64_t 
     const clpi_monomial *monomial = &f->monomials[p->term[0].monomial];
     if (monomial->n != 1)
         return false;
-    const clpi_bounds told = p->term[0].coef == 1 ? (clpi_bounds){ lo, hi } : (clpi_bounds){ -hi, -lo };
+    const clpi_bounds opposite = { hi == CLPI_NO_HIGH ? CLPI_NO_LOW : -hi, lo == CLPI_NO_LOW ? CLPI_NO_HIGH : -lo };
+    const clpi_bounds told = p->term[0].coef == 1 ? (clpi_bounds){ lo, hi } : opposite;
     clpi_bounds *bounds = &f->variables[monomial->var[0]];
     bounds->lo = told.lo > bounds->lo ? told.lo : bounds->lo;
     bounds->hi = told.hi < bounds->hi ? told.hi : bounds->hi;
     return true;
+}
+
+void clpi_variables_tighten(clpi_facts *f)
+{
+    for (uint32_t i = 0; i < f->n_facts; i++) {
+        const clpi_poly *p = &f->facts[i].poly;
+        const clpi_poly rest = clpi_poly_constant(p->constant), variable = clpi_poly_sum(p, &rest, -1);
+        int64_t c = p->constant;
+        if (p->n != 1 || (p->term[0].coef != 1 && p->term[0].coef != -1) || f->monomials[p->term[0].monomial].n != 1)
+            continue;
+        /* variable + c >= 0, and perhaps no more */
+        clpi_variable_bound(f, &variable, -c, f->facts[i].is_equal ? -c : CLPI_NO_HIGH);
+    }
 }
 
 void clpi_fact_add(clpi_facts *f, const clpi_poly *p, bool is_equal)
@@ -153,39 +167,56 @@ static bool is_product_wanted(rows *r, const clpi_poly *p, uint32_t variable)
     return false;
 }
 
-/* Variables that stand in a wanted product, and the largest degree of one. */
-static int find_factors(const rows *r, bool *is_factor)
-{
-    int degree = 1;
-    for (uint32_t m = 0; m < r->facts->n_monomials; m++) {
-        const clpi_monomial *monomial = &r->facts->monomials[m];
-        if (!r->is_wanted[m] || monomial->n < 2)
-            continue;
-        for (int i = 0; i < monomial->n; i++)
-            is_factor[monomial->var[i]] = true;
-        degree = monomial->n > degree ? monomial->n : degree;
-    }
-    return degree;
-}
-
-static void push_products(rows *r)
+/* Variables that stand in a wanted product; returns how many. */
+static int find_factors(const rows *r, uint32_t *out_factors)
 {
     bool is_factor[CLPI_MAX_VARIABLES] = { false };
-    const clpi_poly zero = clpi_poly_constant(0);
-    const int degree = find_factors(r, is_factor);
-    for (int first = 0, round = 1; round < degree; round++) {
+    int n = 0;
+    for (uint32_t m = 0; m < r->facts->n_monomials; m++) {
+        const clpi_monomial *monomial = &r->facts->monomials[m];
+        for (int i = 0; i < monomial->n && monomial->n > 1 && r->is_wanted[m]; i++)
+            is_factor[monomial->var[i]] = true;
+    }
+    for (uint32_t v = 0; v < r->facts->n_variables && n < MAX_FACTORS; v++)
+        if (is_factor[v])
+            out_factors[n++] = v;
+    return n;
+}
+
+/* A row times a variable, or its opposite where that is not negative. */
+static void push_product(rows *r, int i, uint32_t v)
+{
+    const bool is_positive = r->facts->variables[v].lo >= 0, is_negative = r->facts->variables[v].hi <= 0;
+    const clpi_fact fact = r->fact[i];
+    const clpi_poly zero = clpi_poly_constant(0), variable = clpi_variable_poly(r->facts, v);
+    const clpi_poly factor = clpi_poly_sum(&zero, &variable, is_positive ? 1 : -1);
+    if (!is_positive && !is_negative && !fact.is_equal)
+        return;
+    const clpi_poly product = clpi_poly_product(r->facts, &fact.poly, &factor);
+    push_row(r, &product, fact.is_equal);
+    /* What an equation ties a wanted product to is wanted too. */
+    for (int k = 0; fact.is_equal && k < product.n; k++)
+        r->is_wanted[product.term[k].monomial] = true;
+}
+
+/* Products of rows, of products too, with variables that stand in a product. */
+static void push_products(rows *r, uint16_t *is_made)
+{
+    uint32_t factors[MAX_FACTORS];
+    const int n_factors = find_factors(r, factors);
+    for (int round = 0; round < MAX_ROUNDS; round++) {
         const int end = r->n;
-        for (int i = first; i < end; i++)
-            for (uint32_t v = 0; v < r->facts->n_variables; v++) {
-                bool is_positive = r->facts->variables[v].lo >= 0, is_negative = r->facts->variables[v].hi <= 0;
-                const clpi_fact fact = r->fact[i];
-                if (!is_factor[v] || fact.poly.constant > SMALL_BOUND || fact.poly.constant < -SMALL_BOUND || !(is_positive || is_negative || fact.is_equal) || !is_product_wanted(r, &fact.poly, v))
+        for (int i = 0; i < end; i++)
+            for (int f = 0; f < n_factors; f++) {
+                const clpi_poly *p = &r->fact[i].poly;
+                bool is_large = p->constant > SMALL_BOUND || p->constant < -SMALL_BOUND;
+                if (is_large || is_made[i] >> f & 1 || !is_product_wanted(r, p, factors[f]))
                     continue;
-                const clpi_poly variable = clpi_variable_poly(r->facts, v), factor = clpi_poly_sum(&zero, &variable, is_positive ? 1 : -1);
-                const clpi_poly product = clpi_poly_product(r->facts, &fact.poly, &factor);
-                push_row(r, &product, fact.is_equal);
+                is_made[i] |= (uint16_t)(1u << f);
+                push_product(r, i, factors[f]);
             }
-        first = end;
+        if (r->n == end)
+            break;
     }
 }
 
@@ -222,8 +253,9 @@ static bool is_system_empty(clpi_facts *f, const int *taken, uint32_t n_taken, i
     const uint32_t n_monomials = f->n_monomials;
     rows r = { f, largest, clpi_arena_take(f->arena, MAX_ROWS, sizeof *r.fact), 0, CLPI_NEW_N(f->arena, bool, CLPI_MAX_MONOMIALS),
                CLPI_NEW_N(f->arena, bool, CLPI_MAX_VARIABLES) };
+    uint16_t *is_made = CLPI_NEW_N(f->arena, uint16_t, MAX_ROWS);
     bool is_empty = false;
-    if (r.fact && r.is_wanted && r.is_used) {
+    if (r.fact && r.is_wanted && r.is_used && is_made) {
         for (uint32_t i = 0; i < n_taken; i++)
             for (int k = 0; k < f->choices[i].side[taken[i]].n; k++)
                 push_row(&r, &f->choices[i].side[taken[i]].fact[k].poly, f->choices[i].side[taken[i]].fact[k].is_equal);
@@ -232,7 +264,7 @@ static bool is_system_empty(clpi_facts *f, const int *taken, uint32_t n_taken, i
             push_row(&r, &f->facts[i].poly, f->facts[i].is_equal);
         look_for_monomials(&r);
         push_bounds(&r);
-        push_products(&r);
+        push_products(&r, is_made);
         is_empty = solve_rows(&r);
     }
     f->n_monomials = n_monomials;

@@ -47,6 +47,7 @@ void      clpi_poly_interval(const clpi_facts *facts, const clpi_poly *p, int64_
 clpi_poly clpi_variable(clpi_facts *facts, int64_t lo, int64_t hi); /* a new one, lo <= it <= hi */
 /* p >= lo, p <= hi, told to the variable itself; false: p is not one, or the opposite of one, alone. */
 bool clpi_variable_bound(clpi_facts *facts, const clpi_poly *p, int64_t lo, int64_t hi);
+void clpi_variables_tighten(clpi_facts *facts);      /* facts about one variable become its bounds; not to be called within a question */
 void clpi_fact_add(clpi_facts *facts, const clpi_poly *p, bool is_equal);      /* p >= 0, or == 0; unknown ones say nothing */
 void clpi_choice_add(clpi_facts *facts, const clpi_choice *choice);
 /* Puts p >= 0 (or == 0) into a list of a choice. */

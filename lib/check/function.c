@@ -1,7 +1,5 @@
 /* function: quotients and extremes of polynomials.
  * In: two polynomials. Out: a variable of its own that stands for the value, and facts that tie it to them.              */
-#include <assert.h>
-
 #include "check/facts_inside.h"
 
 static const clpi_poly *find_made(const clpi_facts *f, clpi_made_kind kind, const clpi_poly *a, const clpi_poly *b)
@@ -52,21 +50,26 @@ static clpi_bounds quotient_bounds(const clpi_facts *f, const clpi_poly *a, bool
     return q;
 }
 
+/* a >= b, or b >= a + 1. */
+static void add_order(clpi_facts *f, const clpi_poly *a, const clpi_poly *b)
+{
+    const clpi_poly one = clpi_poly_constant(1), ahead = clpi_poly_sum(a, b, -1), behind = clpi_poly_sum(b, a, -1);
+    const clpi_poly far_behind = clpi_poly_sum(&behind, &one, -1);
+    clpi_choice choice = { .side[0].n = 0 };
+    clpi_alternative_add(&choice, 0, &ahead, false);
+    clpi_alternative_add(&choice, 1, &far_behind, false);
+    clpi_choice_add(f, &choice);
+}
+
 /* Quotients by one number that is not known are compared: that they are equal, or one apart at least, is what products with
  * the divisor rest on.                                                                                                  */
 static void compare_quotients(clpi_facts *f, const clpi_poly *q, const clpi_poly *b)
 {
-    const clpi_poly one = clpi_poly_constant(1);
-    for (uint32_t i = 0; i < f->n_made; i++) {
-        if (f->made[i].kind != CLPI_MADE_QUOTIENT || !clpi_poly_equal(&f->made[i].b, b))
-            continue;
-        clpi_choice choice = { .side[0].n = 0 };
-        const clpi_poly ahead = clpi_poly_sum(q, &f->made[i].value, -1), behind = clpi_poly_sum(&f->made[i].value, q, -1);
-        const clpi_poly at_least_one = clpi_poly_sum(&behind, &one, -1);
-        clpi_alternative_add(&choice, 0, &ahead, false);
-        clpi_alternative_add(&choice, 1, &at_least_one, false);
-        clpi_choice_add(f, &choice);
-    }
+    for (uint32_t i = 0; i < f->n_made; i++)
+        if (f->made[i].kind == CLPI_MADE_QUOTIENT && clpi_poly_equal(&f->made[i].b, b)) {
+            add_order(f, q, &f->made[i].value);
+            add_order(f, &f->made[i].value, q);
+        }
 }
 
 clpi_poly clpi_poly_quotient(clpi_facts *f, const clpi_poly *a, const clpi_poly *b)
@@ -76,7 +79,8 @@ clpi_poly clpi_poly_quotient(clpi_facts *f, const clpi_poly *a, const clpi_poly 
     if (!a->is_known || !b->is_known)
         return clpi_poly_unknown;
     bool is_constant = clpi_poly_is_constant(b, &c);
-    assert(!is_constant || c >= 1);
+    if (is_constant && c < 1)
+        return clpi_poly_unknown; /* proved to be 1 at least: of facts that cannot hold all is proved */
     if (is_constant && divides(a, c, &q))
         return q;
     const clpi_poly *known = find_made(f, CLPI_MADE_QUOTIENT, a, b);

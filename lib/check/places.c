@@ -70,6 +70,7 @@ static void add_launch_facts(clpi_symbols *s)
         }
     for (int i = 0; i < ir->n_requires; i++)
         clpi_condition_add(s, &s->launch, ir->requires[i].condition, NULL, true);
+    clpi_variables_tighten(s->facts);
     /* What else is known at launch must be named now: later it would be forgotten with a question. */
     for (uint32_t id = 1; id < ir->n_header; id++)
         if (s->plan->axes_read[id] == 0 && clpi_type_of(ir, (clp_val){ id })->dtype != CLP_BOOL)

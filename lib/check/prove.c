@@ -107,6 +107,24 @@ static bool add_touched(prover *p, clpi_side *side, const access *a, clpi_poly *
     return true;
 }
 
+/* The two touch one element. Of blocks side by side, of one size, it is the same place in the same block: in whole numbers more
+ * than that the sums of start and place are equal.                                                                      */
+static void add_same_element(prover *p, clpi_side *sides, const access *a, const access *b, clpi_poly (*element)[CLP_MAX_RANK])
+{
+    const clpi_operand *x = &p->ir->operands[a->operand], *y = &p->ir->operands[b->operand];
+    for (int d = 0; d < x->rank; d++) {
+        const clpi_poly distance = clpi_poly_sum(&element[0][d], &element[1][d], -1);
+        clpi_fact_add(p->symbols->facts, &distance, true);
+        if (!x->has_block || !y->has_block || x->block[d].kind != CLPI_BLOCK_PLAIN || y->block[d].kind != CLPI_BLOCK_PLAIN ||
+            x->block[d].n != y->block[d].n)
+            continue;
+        const clpi_poly of_a = clpi_value_poly(p->symbols, &sides[0], x->block[d].index, NULL);
+        const clpi_poly of_b = clpi_value_poly(p->symbols, &sides[1], y->block[d].index, NULL);
+        const clpi_poly apart = clpi_poly_sum(&of_a, &of_b, -1);
+        clpi_fact_add(p->symbols->facts, &apart, true);
+    }
+}
+
 /* Whether a in one program and b in another cannot meet, where the programs agree in the parallel axes before plan->parallel[k]
  * and differ there: the first one is ahead (sign 1) or behind.                                                          */
 static bool are_apart_from(prover *p, const access *a, const access *b, int k, int64_t sign)
@@ -124,10 +142,8 @@ static bool are_apart_from(prover *p, const access *a, const access *b, int k, i
             const int axis = p->plan->parallel[k];
             add_at_least(p, &side[sign < 0].program[axis], &side[sign > 0].program[axis], 1);
             are_apart = !add_touched(p, &side[0], a, element[0]) || !add_touched(p, &side[1], b, element[1]);
-            for (int d = 0; !are_apart && d < p->ir->operands[a->operand].rank; d++) {
-                const clpi_poly distance = clpi_poly_sum(&element[0][d], &element[1][d], -1);
-                clpi_fact_add(s->facts, &distance, true);
-            }
+            if (!are_apart)
+                add_same_element(p, side, a, b, element);
             are_apart = are_apart || clpi_facts_are_impossible(s->facts);
         }
     }

@@ -9,7 +9,7 @@
 
 enum { MAX_DEPTH = 100 };
 
-#define MAX_EXACT (INT64_C(1) << 59)          /* where bounds of variables do not tell, 64-bit numbers are followed up to here */
+#define MAX_EXACT (INT64_C(1) << 38)          /* where bounds of variables do not tell, 64-bit numbers are followed up to here */
 
 typedef struct reader { clpi_symbols *s; clpi_side *side; int depth; } reader;
 
@@ -236,19 +236,57 @@ static bool follow(const reader *r, clp_val *v, const clpi_poly **coords)
 
 /* ---- Values ---- */
 
-/* lo + step * t, short of hi. */
+/* How often the body of a for has run before: kept in the place of the loop itself, which has no value. */
+static clpi_poly loop_turn(const reader *r, uint32_t loop)
+{
+    const clpi_poly **known = &r->side->value[loop];
+    clpi_poly *turn = *known ? NULL : clpi_arena_take(r->s->arena, 1, sizeof *turn);
+    if (*known)
+        return **known;
+    if (!turn)
+        return clpi_poly_unknown;
+    *turn = clpi_variable(r->s->facts, 0, UINT32_MAX);
+    *known = turn;
+    return *turn;
+}
+
+/* lo + step * turn, short of hi. */
 static clpi_poly loop_index(const reader *r, uint32_t loop)
 {
     clpi_symbols *s = r->s;
     const clpi_op *op = &s->ir->ops.items[loop];
     const int64_t step = (int64_t)op->attr;
     const clpi_poly lo = read_value(r, clpi_args(s->ir, op)[0], NULL), hi = read_value(r, clpi_args(s->ir, op)[1], NULL);
-    const clpi_poly turn = clpi_variable(s->facts, 0, UINT32_MAX);
-    const clpi_poly index = sum(&lo, &turn, step);
+    const clpi_poly turn = loop_turn(r, loop), index = sum(&lo, &turn, step);
     clpi_poly room = step > 0 ? sum(&hi, &index, -1) : sum(&index, &hi, -1);
     room = plus(&room, -1);
     clpi_fact_add(s->facts, &room, false);
     return index.is_known ? index : opaque(s, CLP_I32, CLPI_OPAQUE_OTHER);
+}
+
+/* A value that a for carries and adds a constant to in each turn: its start and as many times the constant. */
+static clpi_poly loop_carried(const reader *r, clp_val v)
+{
+    clpi_symbols *s = r->s;
+    const uint32_t loop = s->region[v.id];
+    const clpi_op *op = &s->ir->ops.items[loop];
+    const clp_dtype d = clpi_type_of(s->ir, v)->dtype;
+    const uint64_t i = s->ir->ops.items[v.id].attr;
+    const clp_val next = op->kind == CLP_OP_for ? clpi_args(s->ir, &s->ir->ops.items[op->end - 1])[i - 1] : v;
+    const clpi_op *step = clpi_op_at(s->ir, next);
+    int64_t c;
+    bool adds = step->kind == CLP_OP_add || step->kind == CLP_OP_sub;
+    if (!adds || clpi_type_of(s->ir, v)->rank != 0)
+        return opaque(s, d, CLPI_OPAQUE_CARRIED);
+    const clp_val *args = clpi_args(s->ir, step);
+    bool is_left = args[0].id == v.id && clpi_const_int(s->ir, args[1], &c);
+    bool is_right = step->kind == CLP_OP_add && args[1].id == v.id && clpi_const_int(s->ir, args[0], &c);
+    if ((!is_left && !is_right) || c < -INT32_MAX || c > INT32_MAX)
+        return opaque(s, d, CLPI_OPAQUE_CARRIED);
+    (void)read_value(r, (clp_val){ loop + 1 }, NULL);        /* the index, which bounds the turns */
+    const clpi_poly start = read_value(r, clpi_args(s->ir, op)[i + 1], NULL), turn = loop_turn(r, loop);
+    const clpi_poly value = sum(&start, &turn, step->kind == CLP_OP_sub ? -c : c);
+    return fits(s, &value, d) ? value : opaque(s, d, CLPI_OPAQUE_WRAPS);
 }
 
 static clpi_poly read_load(const reader *r, const clpi_op *op, clp_dtype d, bool is_header)
@@ -263,18 +301,68 @@ static clpi_poly read_load(const reader *r, const clpi_op *op, clp_dtype d, bool
     return opaque(s, clp_dtype_bits(x->dtype) == 64 ? CLP_I64 : x->dtype, CLPI_OPAQUE_PREFETCHED);
 }
 
+static bool comparison_fact(const reader *r, const clpi_op *op, const clpi_poly *coords, bool want, clpi_fact *out);
+
 /* b where a, else c. */
-static clpi_poly read_where(const reader *r, const clp_val *args, clp_dtype d, const clpi_poly *coords)
+static clpi_poly read_choice(const reader *r, clp_val a, const clpi_poly *b, const clpi_poly *c, clp_dtype d, const clpi_poly *coords)
 {
     clpi_symbols *s = r->s;
-    const clpi_poly b = read_value(r, args[1], coords), c = read_value(r, args[2], coords);
-    if (clpi_poly_equal(&b, &c))
-        return b;
-    const clpi_poly value = opaque(s, d, CLPI_OPAQUE_NOT), to_b = sum(&value, &b, -1), to_c = sum(&value, &c, -1);
+    if (clpi_poly_equal(b, c))
+        return *b;
+    const clpi_poly value = opaque(s, d, CLPI_OPAQUE_NOT);
+    const clpi_poly *const of[2] = { b, c };
     clpi_choice choice = { .side[0].n = 0 };
-    clpi_alternative_add(&choice, 0, &to_b, true);
-    clpi_alternative_add(&choice, 1, &to_c, true);
+    clpi_fact fact;
+    for (int i = 0; i < 2; i++) {
+        const clpi_poly rest = sum(&value, of[i], -1);
+        clpi_alternative_add(&choice, i, &rest, true);
+        if (rest.is_known && comparison_fact(r, clpi_op_at(s->ir, a), coords, i == 0, &fact))
+            clpi_alternative_add(&choice, i, &fact.poly, fact.is_equal);
+    }
     clpi_choice_add(s->facts, &choice);
+    return value;
+}
+
+/* What an if hands on, of one arm or the other. */
+static clpi_poly read_result(const reader *r, clp_val v)
+{
+    clpi_symbols *s = r->s;
+    const clpi_op *result = clpi_op_at(s->ir, v), *op = clpi_op_at(s->ir, clpi_args(s->ir, result)[0]);
+    const clp_dtype d = clpi_type_of(s->ir, v)->dtype;
+    if (op->kind != CLP_OP_if)
+        return opaque(s, d, CLPI_OPAQUE_CARRIED);
+    const clp_val then_value = clpi_args(s->ir, &s->ir->ops.items[op->mid - 1])[result->attr];
+    const clp_val else_value = clpi_args(s->ir, &s->ir->ops.items[op->end - 1])[result->attr];
+    const clpi_poly b = read_value(r, then_value, NULL), c = read_value(r, else_value, NULL);
+    return read_choice(r, clpi_args(s->ir, op)[0], &b, &c, d, NULL);
+}
+
+static clpi_poly read_cast(const reader *r, const clpi_op *op, clp_dtype d, const clpi_poly *coords)
+{
+    clpi_symbols *s = r->s;
+    const clp_val from = clpi_args(s->ir, op)[0];
+    const clpi_poly zero = clpi_poly_constant(0), one = clpi_poly_constant(1);
+    if (clpi_type_of(s->ir, from)->dtype == CLP_BOOL && d != CLP_BOOL)
+        return read_choice(r, from, &one, &zero, d, coords);
+    if (!clpi_is_int(clpi_type_of(s->ir, from)->dtype) || d == CLP_BOOL)
+        return opaque(s, d, CLPI_OPAQUE_OTHER);
+    const clpi_poly value = read_value(r, from, coords);
+    return fits(s, &value, d) ? value : opaque(s, d, CLPI_OPAQUE_WRAPS);
+}
+
+/* Functions of which the range is known: -1 to 1, counts of bits, places along an axis. */
+static clpi_poly read_bounded(const reader *r, const clpi_op *op, clp_dtype d)
+{
+    clpi_symbols *s = r->s;
+    const clpi_type *t = clpi_type_of(s->ir, clpi_args(s->ir, op)[0]);
+    const clpi_poly value = opaque(s, d, CLPI_OPAQUE_OTHER);
+    if (op->kind == CLP_OP_sign)
+        clpi_variable_bound(s->facts, &value, clpi_is_signed(d) ? -1 : 0, 1);
+    if (op->kind == CLP_OP_popcount || op->kind == CLP_OP_clz)
+        clpi_variable_bound(s->facts, &value, 0, clp_dtype_bits(d));
+    for (int i = 0; (op->kind == CLP_OP_argmax || op->kind == CLP_OP_argmin) && i < t->rank; i++)
+        if (op->attr >> i & 1)
+            clpi_variable_bound(s->facts, &value, 0, t->shape[i] - 1);
     return value;
 }
 
@@ -282,14 +370,16 @@ static clpi_poly read_elementwise(const reader *r, const clpi_op *op, clp_dtype 
 {
     clpi_symbols *s = r->s;
     const clp_val *args = clpi_args(s->ir, op);
-    if (op->kind == CLP_OP_where)
-        return read_where(r, args, d, coords);
+    if (op->kind == CLP_OP_where && d != CLP_BOOL) {
+        const clpi_poly then_value = read_value(r, args[1], coords), else_value = read_value(r, args[2], coords);
+        return read_choice(r, args[0], &then_value, &else_value, d, coords);
+    }
     if (op->n_args > 2 || d == CLP_BOOL || !clpi_is_int(clpi_type_of(s->ir, args[0])->dtype))
         return opaque(s, d, CLPI_OPAQUE_OTHER);
     const clpi_poly a = read_value(r, args[0], coords), b = op->n_args == 2 ? read_value(r, args[1], coords) : a;
     const clpi_poly value = exact(s, op->kind, d, &a, &b);
     if (!value.is_known)
-        return opaque(s, d, CLPI_OPAQUE_OTHER);
+        return read_bounded(r, op, d);
     return fits(s, &value, d) ? value : opaque(s, d, CLPI_OPAQUE_WRAPS);
 }
 
@@ -314,13 +404,11 @@ static clpi_poly read_op(const reader *r, clp_val v, const clpi_poly *coords)
     case CLP_OP_arg:
         if (s->ir->ops.items[s->region[v.id]].kind == CLP_OP_for && op->attr == 0)
             return loop_index(r, s->region[v.id]);
-        return opaque(s, d, CLPI_OPAQUE_CARRIED);
-    case CLP_OP_result: return opaque(s, d, CLPI_OPAQUE_CARRIED);
-    case CLP_OP_cast:
-        if (!clpi_is_int(clpi_type_of(s->ir, clpi_args(s->ir, op)[0])->dtype) || d == CLP_BOOL)
-            return opaque(s, d, CLPI_OPAQUE_OTHER);
-        p = read_value(r, clpi_args(s->ir, op)[0], coords);
-        return fits(s, &p, d) ? p : opaque(s, d, CLPI_OPAQUE_WRAPS);
+        return loop_carried(r, v);
+    case CLP_OP_result: return clpi_type_of(s->ir, v)->rank == 0 ? read_result(r, v) : opaque(s, d, CLPI_OPAQUE_CARRIED);
+    case CLP_OP_cast: return read_cast(r, op, d, coords);
+    case CLP_OP_argmax:
+    case CLP_OP_argmin: return read_bounded(r, op, d);
     default: break;
     }
     if (follow(r, &v, &coords))

@@ -103,6 +103,8 @@ Test(prove, several_axes)
         { "kernel k(out o: i32[M] block [4] at (2 * i + j)) grid (i = cdiv(M, 8), j = 2) require M % 8 == 0" STORE, "races o proved" },
         { "kernel k(out o: i32[N, M] block [2, 3] at (p / cdiv(M, 3), p % cdiv(M, 3))) grid (p = cdiv(N, 2) * cdiv(M, 3))" STORE,
           "races o proved" },
+        { "kernel k(scalar w: i32, out o: i32[M, N] block [16, 16] at (p / (2 * w) * 2 + p % (2 * w) % 2, p % (2 * w) / 2)) "
+          "grid (p = M / 16 * w) require w > 0, M % 32 == 0, N == 16 * w" STORE, "races o proved; block o open" },
         { "kernel k(in x: i32[A, B, C], out o: i32[A * B * C] block [1] at ((a * B + b) * C + c)) grid (a = A, b = B, c = C)" STORE,
           "races o open; block o open" },   /* the product of three sizes may wrap */
     };
@@ -163,6 +165,11 @@ Test(prove, accesses_masks_and_branches)
         { "kernel k(in x: i32[N], out o: i32[N] alias x) grid (i = N) { o[i] = x[N - 1 - i]; }", "races x found; index x proved; index o proved" },
         { "kernel k(scratch s: i32[8], out o: i32[N] block [1] at (i)) grid (i = N) { s[...] = 1; o[...] = s[i % 8]; }",
           "races o proved; index s proved" },
+        { "kernel k(out o: i32[N]) grid (i = cdiv(N, 64)) { var at = 64 * i; for (t in 0 .. 64) { if (at < N) { o[at] = t; } at += 1; } }",
+          "races o proved; index o proved" },
+        { "kernel k(out o: i32[N]) grid (i = N) { var at = 0; if (i > 3) { at = i; } else { at = 3 - i; } o[at] = 1; }",
+          "races o proved; index o found" },
+        { "kernel k(out o: i32[N]) grid (i = N) { if (i < 2 && i > 5) { o[7 / (i - i)] = 1; } }", "races o proved; index o proved" },
     };
     CHECK_ROWS(rows);
 }
