@@ -143,28 +143,39 @@ static bool eval_load(clpi_run *run, const clpi_step *s)
 
 /* ---- Stores ---- */
 
-static void store_run(const clpi_run *run, const clpi_step *s, int64_t at, int64_t step, const uint8_t *value, int64_t n)
+static inline void put_run(const clpi_access *x, const clpi_ref_state *ref, int64_t at, int64_t step, const uint8_t *value, int64_t n)
 {
-    const clpi_access *x = s->info;
-    const clpi_ref_state *ref = &run->refs[x->operand];
     const clpi_held *held = &clpi_held_of[x->dtype];
-    if (run->watch)
-        clpi_watch_write(run, s, at, step, n, false);
     if (held->is_same && step == 1)
         memcpy(ref->data + at * (int64_t)held->bytes, value, (size_t)n * held->bytes);
     else
         held->put_row(ref->data, at, step, value, n);
+}
+
+static void put_watched(const clpi_run *run, const clpi_step *s, int64_t at, int64_t step, const uint8_t *value, int64_t n)
+{
+    const clpi_access *x = s->info;
+    clpi_watch_write(run, s, at, step, n, false);
+    put_run(x, &run->refs[x->operand], at, step, value, n);
+    clpi_watch_write(run, s, at, step, n, true);
+}
+
+static inline void store_run(const clpi_run *run, const clpi_step *s, const clpi_ref_state *ref, int64_t at, int64_t step,
+                             const uint8_t *value, int64_t n)
+{
     if (run->watch)
-        clpi_watch_write(run, s, at, step, n, true);
+        put_watched(run, s, at, step, value, n);
+    else
+        put_run(s->info, ref, at, step, value, n);
 }
 
 /* One row; under a mask, each run of lanes that it lets through. */
-static void store_row(const clpi_run *run, const clpi_step *s, int64_t at, const clpi_loop *row, const uint8_t *value,
-                      const uint8_t *mask)
+static void store_row(const clpi_run *run, const clpi_step *s, const clpi_ref_state *ref, int64_t at, const clpi_loop *row,
+                      const uint8_t *value, const uint8_t *mask)
 {
     int64_t bytes = (int64_t)clpi_held_of[((const clpi_access *)s->info)->dtype].bytes;
     if (!mask) {
-        store_run(run, s, at + row->lo * row->step, row->step, value + row->lo * bytes, row->hi - row->lo);
+        store_run(run, s, ref, at + row->lo * row->step, row->step, value + row->lo * bytes, row->hi - row->lo);
         return;
     }
     for (int64_t i = row->lo; i < row->hi;) {
@@ -172,7 +183,7 @@ static void store_row(const clpi_run *run, const clpi_step *s, int64_t at, const
         while (i < row->hi && mask[i])
             i++;
         if (i > from)
-            store_run(run, s, at + from * row->step, row->step, value + from * bytes, i - from);
+            store_run(run, s, ref, at + from * row->step, row->step, value + from * bytes, i - from);
         while (i < row->hi && !mask[i])
             i++;
     }
@@ -194,7 +205,7 @@ static bool eval_store(clpi_run *run, const clpi_step *s)
             return false;
         for (int64_t l = 0; l < x->view.n; l++)            /* in order: the highest lane wins */
             if (!state[l])
-                store_run(run, s, at[l], 1, value + l * bytes, 1);
+                store_run(run, s, ref, at[l], 1, value + l * bytes, 1);
         return true;
     }
     loops.is_empty |= ref->is_empty;
@@ -203,7 +214,7 @@ static bool eval_store(clpi_run *run, const clpi_step *s)
     clpi_rows_init(&rows, &loops);
     for (int64_t l = 0; clpi_rows_next(&rows); l += row->size)
         if (rows.is_inside && row->lo < row->hi)
-            store_row(run, s, rows.at, row, value + l * bytes, mask ? mask + l : NULL);
+            store_row(run, s, ref, rows.at, row, value + l * bytes, mask ? mask + l : NULL);
     return true;
 }
 
