@@ -103,6 +103,17 @@ expect 1 "o is written and not among its operands" -- run two.plk:double $on -i 
 expect 1 "there is no operand z" -- emit two.plk:double --batch x,z
 expect 2 "expected NAME" -- emit two.plk:double --batch
 
+# Checked code says what the interpreter says.
+outside="clpallas: x: program (3,): block (3, 0) of [_, 4] lies outside the array [3, 4]"
+expect 1 "$outside" -- run two.plk:pick $on --checked -i idx=iota:6 -i x=iota:3x4
+if "$clpallas" devices --json | grep -q '"device": "cl:0", "usable": true'; then
+    for schedule in vector simt; do
+        expect 1 "$outside" -- run two.plk:pick --on cl --schedule $schedule --checked -i idx=iota:6 -i x=iota:3x4
+        expect 0 "-2147483648]]" -- run two.plk:pick --on cl --schedule $schedule -i idx=iota:6 -i x=iota:3x4
+        expect 0 "n_faults" -- emit two.plk:pick --cl --schedule $schedule --checked
+    done
+fi
+
 # The dtypes that docs/kernels.md promises.
 products="matmul matmul_nt matmul_tn"
 others="softmax logsumexp layer_norm rms_norm map copy add axpy transpose row_sum row_max gather_rows scatter_rows"
