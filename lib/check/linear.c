@@ -364,7 +364,7 @@ bool clpi_linear_is_empty(const clpi_linear *system, clpi_arena *arena)
     matrix m = { system->n, system->n_rows, clpi_arena_take(arena, n_cells, sizeof *m.cells),
                  CLPI_NEW_N(arena, bool, (size_t)system->n_rows) };
     outcome result = MAYBE;
-    if (m.cells && m.is_equal) {
+    if (system->n_rows > 0 && m.cells && m.is_equal) {
         bool gave_up = false;
         int splits = 0;
         memcpy(m.cells, system->cells, n_cells * sizeof *m.cells);

@@ -155,7 +155,9 @@ bool clpi_lane_add(clpi_symbols *s, clpi_side *side, uint32_t id, clpi_poly *out
     const clp_val *args = clpi_args(s->ir, op);
     clpi_poly *coords = CLPI_NEW_N(s->arena, clpi_poly, CLP_MAX_RANK);
     int n = 0, tile_at = -1;
-    for (uint32_t i = 0; coords && i < op->n_subs; i++) {
+    if (!coords)
+        return false; /* out of memory, which the arena keeps */
+    for (uint32_t i = 0; i < op->n_subs; i++) {
         const clpi_sub *sub = &clpi_subs(s->ir, op)[i];
         const clpi_type *t = clpi_type_of(s->ir, args[i]);
         if (sub->kind == CLPI_SUB_TILE && tile_at < 0) {
@@ -174,7 +176,7 @@ bool clpi_lane_add(clpi_symbols *s, clpi_side *side, uint32_t id, clpi_poly *out
             out_index[i] = clpi_poly_sum(&out_index[i], &coords[n++], sub->stride);
         }
     }
-    if (coords && op->has_mask)
+    if (op->has_mask)
         clpi_condition_add(s, side, clpi_op_mask(s->ir, op), coords, true);
     return true;
 }
