@@ -11,7 +11,7 @@
 #include "check/witness.h"
 #include "run/backend.h"
 
-enum { MAX_PAIRS = 300 };
+enum { MAX_PAIRS = 6000 };
 
 typedef struct prover {
     const clpi_ir   *ir;
