@@ -300,7 +300,8 @@ enum {
     CLP_CHECK_RACES = 2,
     CLP_CHECK_MEMORY = 4,          /* indices, blocks, reads of what nobody wrote, elements never written, asserts */
     CLP_CHECK_ORDERS = 8,          /* reverse and shuffled orders, boxes of the grid in turn: equal results */
-    CLP_CHECK_DEVICE = 16,         /* the context's device, where it is not the interpreter: results agree, and again */
+    CLP_CHECK_DEVICE = 16,         /* the context's device, where it is not the interpreter: results agree, and again; what
+                                      the interpreter alone would fail with is found too */
     CLP_CHECK_NON_FINITE = 32,
     CLP_CHECK_OVERFLOW = 64,
     CLP_CHECK_DIVISION = 128,

@@ -96,7 +96,7 @@ uint64_t clpi_shadow_bits(const clpi_check *check, uint64_t granule);         /*
 /* One run, forward, watched. open makes the state in the snapshot's arena (NULL: nothing to look for in this kernel), close
  * reports; it may run the kernel again, and is not called when the run failed.                                          */
 typedef struct clpi_checker {
-    unsigned   bit;                   /* CLP_CHECK_ */
+    unsigned   bit;                   /* CLP_CHECK_; of several any will do */
     clp_status (*open) (clpi_check *check, void **out_state);
     void       (*enter)(void *state, uint64_t sequence, uint64_t step, const int64_t *program);
     void       (*touch)(void *state, const clpi_touch *touch);
@@ -106,7 +106,7 @@ typedef struct clpi_checker {
     clp_status (*close)(void *state);
 } clpi_checker;
 
-extern const clpi_checker clpi_check_races, clpi_check_memory, clpi_check_non_finite, clpi_check_overflow, clpi_check_division;
+extern const clpi_checker clpi_check_races, clpi_check_memory, clpi_check_faults, clpi_check_non_finite, clpi_check_overflow, clpi_check_division;
 clp_status clpi_checkers_run(clpi_check *check);
 
 /* ---- orders.c, verify.c, bisect.c, proofs in prove.h ---- */

@@ -3,7 +3,7 @@
 #include "check/check.h"
 
 static const clpi_checker *const table[] = {
-    &clpi_check_races, &clpi_check_memory, &clpi_check_non_finite, &clpi_check_overflow, &clpi_check_division,
+    &clpi_check_races, &clpi_check_memory, &clpi_check_faults, &clpi_check_non_finite, &clpi_check_overflow, &clpi_check_division,
 };
 enum { N_CHECKERS = sizeof table / sizeof *table };
 

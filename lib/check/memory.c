@@ -153,25 +153,6 @@ static void memory_touch(void *state, const clpi_touch *touch)
     }
 }
 
-/* ---- Faults ---- */
-
-static bool memory_fault(void *state, const clpi_fault *fault)
-{
-    static const clp_finding_kind kinds[] = {
-        [CLPI_FAULT_INDEX] = CLP_FINDING_OUT_OF_BOUNDS,
-        [CLPI_FAULT_BLOCK] = CLP_FINDING_BLOCK_OUTSIDE,
-        [CLPI_FAULT_ASSERT] = CLP_FINDING_ASSERT,
-    };
-    memory *m = state;
-    bool is_new;
-    clpi_found *found = clpi_tally_find(&m->tally, kinds[fault->kind], fault->op, fault->operand, &is_new);
-    if (!found || !is_new)
-        return found != NULL;
-    found->message = clpi_arena_strndup(clpi_report_arena(m->check->report), fault->text, strlen(fault->text));
-    m->tally.failed |= !found->message;
-    return found->message != NULL;
-}
-
 /* ---- Elements never written ---- */
 
 static bool is_whole_grid(const clpi_check *check)
@@ -220,6 +201,54 @@ const clpi_checker clpi_check_memory = {
     .open = memory_open,
     .enter = memory_enter,
     .touch = memory_touch,
-    .fault = memory_fault,
     .close = memory_close,
+};
+
+/* ---- Faults: what an ordinary run of the interpreter fails with ---- */
+
+static clp_status faults_open(clpi_check *check, void **out_state)
+{
+    clpi_tally *t = CLPI_NEW(&check->snapshot.arena, clpi_tally);
+    *out_state = t;
+    if (!t)
+        return CLP_ERR_OOM;
+    clpi_tally_init(t, check);
+    return CLP_OK;
+}
+
+static void faults_enter(void *state, uint64_t sequence, uint64_t step, const int64_t *program)
+{
+    (void)sequence, (void)step;
+    clpi_tally_enter(state, program);
+}
+
+static bool faults_fault(void *state, const clpi_fault *fault)
+{
+    static const clp_finding_kind kinds[] = {
+        [CLPI_FAULT_INDEX] = CLP_FINDING_OUT_OF_BOUNDS,
+        [CLPI_FAULT_BLOCK] = CLP_FINDING_BLOCK_OUTSIDE,
+        [CLPI_FAULT_ASSERT] = CLP_FINDING_ASSERT,
+    };
+    clpi_tally *t = state;
+    bool is_new;
+    clpi_found *found = clpi_tally_find(t, kinds[fault->kind], fault->op, fault->operand, &is_new);
+    if (!found || !is_new)
+        return found != NULL;
+    found->message = clpi_arena_strndup(clpi_report_arena(t->check->report), fault->text, strlen(fault->text));
+    t->failed |= !found->message;
+    return found->message != NULL;
+}
+
+static clp_status faults_close(void *state)
+{
+    return clpi_tally_report(state);
+}
+
+/* A device has no result to be compared with where the interpreter has none. */
+const clpi_checker clpi_check_faults = {
+    .bit = CLP_CHECK_MEMORY | CLP_CHECK_DEVICE,
+    .open = faults_open,
+    .enter = faults_enter,
+    .fault = faults_fault,
+    .close = faults_close,
 };

@@ -82,6 +82,14 @@ expect 1 "writes several operands: say which one with --of" -- check two.plk:sum
 expect 1 "writes no operand x" -- check two.plk:sums $on --dim R=3,C=4 --svg sums.svg --of x
 expect 2 "--of says what --svg FILE draws" -- check two.plk:sums $on --dim R=3,C=4 --of o
 
+# What the interpreter fails with is no result to compare with: on a device status 3, without one the run fails.
+cat > behind.plk <<'END'
+kernel behind(in x: i32[N], out o: i32[N] block [1] at (i)) grid (i = N) { o[...] = x[i + 1]; }
+END
+out=$("$clpallas" run behind.plk -i x=iota:3 --verify 2>&1); got=$?
+[ "$got" -eq 3 ] || [ "$got" -eq 1 ] || complain "run --verify of an index outside: status $got: $out"
+case $out in *"index (3,) lies outside the ref [3]"*) ;; *) complain "run --verify of an index outside says: $out" ;; esac
+
 # Wrong usage.
 expect 2 "there is no check race; there are proofs, races" -- check two.plk:sound --only race
 expect 2 "--shuffles: expected a number" -- check two.plk:sound --shuffles 0
