@@ -87,6 +87,7 @@ clpi_symbols *clpi_symbols_new(clpi_arena *arena, clpi_arena *question, const cl
                          .axis_size = CLPI_NEW_N(arena, clpi_poly, (size_t)ir->n_axes),
                          .scalar = CLPI_NEW_N(arena, clpi_poly, (size_t)ir->n_operands),
                          .launch.value = CLPI_NEW_N(arena, const clpi_poly *, ir->ops.n),
+                         .launch.n_elements = CLPI_MAX_ELEMENTS,      /* the header has no tiles */
                          .region = CLPI_NEW_N(arena, uint32_t, ir->ops.n) };
     if (!s->facts || !s->dim || !s->axis_size || !s->scalar || !s->launch.value || !s->region)
         return NULL;
@@ -108,8 +109,8 @@ bool clpi_side_begin(clpi_symbols *s, clpi_side *side, const clpi_poly *const *p
 {
     side->program = CLPI_NEW_N(s->arena, clpi_poly, (size_t)s->ir->n_axes);
     side->value = CLPI_NEW_N(s->arena, const clpi_poly *, s->ir->ops.n);
-    side->elements = CLPI_NEW_N(s->arena, clpi_element, CLPI_MAX_ELEMENTS);
-    side->n_elements = 0;
+    side->elements = clpi_arena_take(s->arena, CLPI_MAX_ELEMENTS, sizeof *side->elements);
+    side->n_elements = side->n_conditions = 0;
     if (!side->program || !side->value || !side->elements)
         return false;
     for (int i = 0; i < s->ir->n_axes; i++) {

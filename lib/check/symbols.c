@@ -7,7 +7,7 @@
 
 #include "check/symbols.h"
 
-enum { MAX_DEPTH = 100 };
+enum { MAX_DEPTH = 100, MAX_CONDITIONS = 300 };
 
 #define MAX_EXACT (INT64_C(1) << 38)          /* where bounds of variables do not tell, 64-bit numbers are followed up to here */
 
@@ -436,8 +436,10 @@ static clpi_poly read_element(const reader *r, clp_val v, const clpi_poly *coord
     const clpi_poly *known = find_element(side, v, coords, rank);
     if (known)
         return *known;
+    if (side->n_elements == CLPI_MAX_ELEMENTS)
+        return opaque(r->s, clpi_type_of(r->s->ir, v)->dtype, CLPI_OPAQUE_OTHER);
     const clpi_poly value = read_op(r, v, coords);
-    if (side->elements && side->n_elements < CLPI_MAX_ELEMENTS)
+    if (side->n_elements < CLPI_MAX_ELEMENTS)
         side->elements[side->n_elements++] = (clpi_element){ v, coords, value };
     return value;
 }
@@ -518,7 +520,7 @@ static void add_condition(const reader *r, clp_val v, const clpi_poly *coords, b
     const clp_val *args = clpi_args(s->ir, op);
     int64_t c;
     clpi_fact fact[2];
-    if (r->depth > MAX_DEPTH)
+    if (r->depth > MAX_DEPTH || ++r->side->n_conditions > MAX_CONDITIONS)
         return;
     if (clpi_const_int(s->ir, v, &c)) {
         const clpi_poly never = clpi_poly_constant(-1);

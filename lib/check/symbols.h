@@ -12,7 +12,7 @@
 typedef enum clpi_opaque { CLPI_OPAQUE_NOT, CLPI_OPAQUE_PREFETCHED, CLPI_OPAQUE_LOADED, CLPI_OPAQUE_CARRIED, CLPI_OPAQUE_WRAPS, CLPI_OPAQUE_OTHER } clpi_opaque;
 
 /* One program. */
-enum { CLPI_MAX_ELEMENTS = 32 };
+enum { CLPI_MAX_ELEMENTS = 256 };
 
 typedef struct clpi_element { clp_val v; const clpi_poly *coords; clpi_poly poly; } clpi_element;
 
@@ -20,7 +20,9 @@ typedef struct clpi_side {
     clpi_poly        *program;          /* [n_axes] */
     const clpi_poly **value;            /* [ops.n] scalars known so far; NULL */
     clpi_element     *elements;         /* of tiles, known so far: the same element read twice is one value */
-    int               n_elements;
+    int               n_elements;       /* at most MAX_ELEMENTS: what comes then is not followed, so that values of many uses do
+                                         * not take forever */
+    int               n_conditions;     /* parts of conditions looked at, likewise */
 } clpi_side;
 
 typedef struct clpi_symbols {

@@ -8,14 +8,14 @@
 #include "check/witness.h"
 #include "run/backend.h"
 
-enum { MAX_TURNS = 64, MAX_LANES = 2048, MAX_SINGLE = 64, MAX_DEPTH = 100 };
+enum { MAX_TURNS = 64, MAX_LANES = 2048, MAX_SINGLE = 64, MAX_DEPTH = 100, MAX_STEPS = 3000 };
 
-static bool element_of(const clpi_walk *w, clp_val v, const int64_t *coords, int depth, clpi_elem *out);
+static bool element_of(clpi_walk *w, clp_val v, const int64_t *coords, int depth, clpi_elem *out);
 
 /* ---- Values ---- */
 
 /* Coordinates in a value that is moved by op to coords. false: outside, or not known. */
-static bool moved_coords(const clpi_walk *w, const clpi_op *op, const clpi_type *to, const int64_t *coords, int depth, int64_t *out)
+static bool moved_coords(clpi_walk *w, const clpi_op *op, const clpi_type *to, const int64_t *coords, int depth, int64_t *out)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     const clp_val *args = clpi_args(ir, op);
@@ -56,7 +56,7 @@ static bool moved_coords(const clpi_walk *w, const clpi_op *op, const clpi_type 
 }
 
 /* One element of a tile, or a scalar that is not in the table yet. */
-static bool element_of_op(const clpi_walk *w, clp_val v, const int64_t *coords, int depth, clpi_elem *out)
+static bool element_of_op(clpi_walk *w, clp_val v, const int64_t *coords, int depth, clpi_elem *out)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     const clpi_op *op = clpi_op_at(ir, v);
@@ -64,6 +64,8 @@ static bool element_of_op(const clpi_walk *w, clp_val v, const int64_t *coords, 
     const clp_val *args = clpi_args(ir, op);
     int64_t inner[CLP_MAX_RANK];
     clpi_elem e[3];
+    if (--w->steps_left < w->steps_end)
+        return false;
     switch (op->kind) {
     case CLP_OP_const: *out = clpi_elem_from_bits(t->dtype, op->attr); return true;
     case CLP_OP_dim: out->i = w->bound->dim[op->attr]; return true;
@@ -95,7 +97,7 @@ static bool element_of_op(const clpi_walk *w, clp_val v, const int64_t *coords, 
     return true;
 }
 
-static bool element_of(const clpi_walk *w, clp_val v, const int64_t *coords, int depth, clpi_elem *out)
+static bool element_of(clpi_walk *w, clp_val v, const int64_t *coords, int depth, clpi_elem *out)
 {
     if (clpi_type_of(w->bound->plan->ir, v)->rank == 0) {
         *out = w->value[v.id];
@@ -104,13 +106,13 @@ static bool element_of(const clpi_walk *w, clp_val v, const int64_t *coords, int
     return depth < MAX_DEPTH && element_of_op(w, v, coords, depth + 1, out);
 }
 
-static void set(const clpi_walk *w, uint32_t id, bool is_known, clpi_elem e)
+static void set(clpi_walk *w, uint32_t id, bool is_known, clpi_elem e)
 {
     w->is_known[id] = is_known;
     w->value[id] = e;
 }
 
-static bool get_integer(const clpi_walk *w, clp_val v, int64_t *out)
+static bool get_integer(clpi_walk *w, clp_val v, int64_t *out)
 {
     *out = w->value[v.id].i;
     return w->is_known[v.id];
@@ -131,7 +133,7 @@ typedef struct access {
     bool           has_tiles;
 } access;
 
-static void access_init(const clpi_walk *w, uint32_t id, access *a)
+static void access_init(clpi_walk *w, uint32_t id, access *a)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     const clpi_op *op = &ir->ops.items[id];
@@ -154,7 +156,7 @@ static void access_init(const clpi_walk *w, uint32_t id, access *a)
     }
 }
 
-static clpi_touched touched_new(const clpi_walk *w, const access *a)
+static clpi_touched touched_new(clpi_walk *w, const access *a)
 {
     clpi_touched t = { .operand = a->op->operand, .storage = w->bound->plan->storage[a->op->operand], .op = a->id, .program = w->i_program };
     const unsigned flags = clpi_ops[a->op->kind].flags;
@@ -167,8 +169,14 @@ static clpi_touched touched_new(const clpi_walk *w, const access *a)
     return t;
 }
 
+/* A value of a lane, or a scalar, may take so many steps: an element that is used twice is worked out twice. */
+static void give_steps(clpi_walk *w)
+{
+    w->steps_end = w->steps_left > MAX_STEPS ? w->steps_left - MAX_STEPS : 0;
+}
+
 /* One lane: whether it exists, and its element. */
-static void touch_lane(const clpi_walk *w, const access *a, const int64_t *coords, int *n_single)
+static void touch_lane(clpi_walk *w, const access *a, const int64_t *coords, int *n_single)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     const clp_val *args = clpi_args(ir, a->op);
@@ -176,6 +184,7 @@ static void touch_lane(const clpi_walk *w, const access *a, const int64_t *coord
     int64_t index[CLP_MAX_RANK];
     bool is_inside = true, exists = true;
     clpi_elem e;
+    give_steps(w);
     if (a->op->has_mask && !(element_of(w, clpi_op_mask(ir, a->op), coords, 0, &e) && e.u))
         return;
     for (uint32_t i = 0; i < a->op->n_subs; i++) {
@@ -194,7 +203,7 @@ static void touch_lane(const clpi_walk *w, const access *a, const int64_t *coord
         w->touch(w->user, &t);
 }
 
-static void touch_lanes(const clpi_walk *w, const access *a)
+static void touch_lanes(clpi_walk *w, const access *a)
 {
     int64_t coords[CLP_MAX_RANK] = { 0 };
     int n_single = 0;
@@ -221,7 +230,7 @@ static void clip(int64_t *start, int64_t step, int64_t *n, int64_t lo, int64_t h
 }
 
 /* Scalars and ranges, without a mask: a box. */
-static void touch_box(const clpi_walk *w, const access *a)
+static void touch_box(clpi_walk *w, const access *a)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     clpi_touched t = touched_new(w, a);
@@ -253,7 +262,7 @@ static void touch_box(const clpi_walk *w, const access *a)
         w->touch(w->user, &t);
 }
 
-static void touch(const clpi_walk *w, uint32_t id)
+static void touch(clpi_walk *w, uint32_t id)
 {
     access a;
     access_init(w, id, &a);
@@ -271,10 +280,10 @@ static void touch(const clpi_walk *w, uint32_t id)
 
 /* ---- Control ---- */
 
-static void walk(const clpi_walk *w, uint32_t first, uint32_t end);
+static void walk(clpi_walk *w, uint32_t first, uint32_t end);
 
 /* The values that the yield before `end` hands on: to the args behind `to`, or the results. */
-static void hand_on(const clpi_walk *w, uint32_t end, uint32_t to)
+static void hand_on(clpi_walk *w, uint32_t end, uint32_t to)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     const clpi_op *yield = &ir->ops.items[end - 1];
@@ -290,14 +299,14 @@ static void hand_on(const clpi_walk *w, uint32_t end, uint32_t to)
         set(w, to + i, clpi_type_of(ir, args[i])->rank == 0 && w->is_known[args[i].id], w->value[args[i].id]);
 }
 
-static void forget_results(const clpi_walk *w, uint32_t end)
+static void forget_results(clpi_walk *w, uint32_t end)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     for (uint32_t id = end; id < ir->ops.n && ir->ops.items[id].kind == CLP_OP_result; id++)
         set(w, id, false, (clpi_elem){ 0 });
 }
 
-static void walk_if(const clpi_walk *w, const clpi_op *op, uint32_t id)
+static void walk_if(clpi_walk *w, const clpi_op *op, uint32_t id)
 {
     const clp_val condition = clpi_args(w->bound->plan->ir, op)[0];
     if (!w->is_known[condition.id]) {
@@ -310,7 +319,7 @@ static void walk_if(const clpi_walk *w, const clpi_op *op, uint32_t id)
     hand_on(w, end, op->end);
 }
 
-static void walk_for(const clpi_walk *w, const clpi_op *op, uint32_t id)
+static void walk_for(clpi_walk *w, const clpi_op *op, uint32_t id)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     const clp_val *args = clpi_args(ir, op);
@@ -328,7 +337,7 @@ static void walk_for(const clpi_walk *w, const clpi_op *op, uint32_t id)
     forget_results(w, op->end);
 }
 
-static void walk(const clpi_walk *w, uint32_t first, uint32_t end)
+static void walk(clpi_walk *w, uint32_t first, uint32_t end)
 {
     const clpi_ir *ir = w->bound->plan->ir;
     for (uint32_t id = first; id < end; id++) {
@@ -344,6 +353,7 @@ static void walk(const clpi_walk *w, uint32_t first, uint32_t end)
             touch(w, id);
         } else if (op->kind != CLP_OP_arg && op->kind != CLP_OP_result && op->kind != CLP_OP_yield) {
             clpi_elem e = { 0 };
+            give_steps(w);
             bool is_known = ir->types.items[op->type].rank == 0 && ir->types.items[op->type].dtype != CLP_DTYPE_NONE &&
                             element_of_op(w, (clp_val){ id }, NULL, 0, &e);
             set(w, id, is_known, e);

@@ -12,6 +12,7 @@
 enum { MAX_TRIES = 4000, MAX_LAUNCHES = 160, MAX_PROGRAMS = 48, MAX_TOUCHED = 3000, MAX_CANDIDATES = 96, MAX_CONSTANT = 1 << 20 };
 
 #define MAX_TESTS (INT64_C(12) << 20)      /* pairs of accesses looked at, in all launches */
+#define MAX_STEPS (INT64_C(12) << 20)      /* operations worked out, likewise */
 
 typedef struct tried {
     clpi_search  *search;
@@ -396,7 +397,8 @@ static void try_launches(tried *t)
     int n_launches = 0;
     t->random = UINT64_C(0x9e3779b97f4a7c15);
     t->n_tests = 0;
-    for (int i = 0; i < MAX_TRIES && n_launches < MAX_LAUNCHES && t->n_tests < MAX_TESTS; i++) {
+    t->walk.steps_left = MAX_STEPS;
+    for (int i = 0; i < MAX_TRIES && n_launches < MAX_LAUNCHES && t->n_tests < MAX_TESTS && t->walk.steps_left > 0; i++) {
         if (!draw_sizes(t, i) || !is_anything_wanted(t->search))
             break;
         if (!bind_sizes(t))

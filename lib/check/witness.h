@@ -37,6 +37,8 @@ typedef struct clpi_walk {
     const clpi_window *windows;              /* [n_operands][CLP_MAX_RANK] */
     clpi_elem         *value;                /* [ops.n] scalars of the body, where is_known */
     bool              *is_known;
+    int64_t            steps_left;           /* operations to be worked out yet, of all programs; at 0 nothing is known any more */
+    int64_t            steps_end;            /* what may be left when the value at hand is given up */
     void             (*touch)(void *user, const clpi_touched *touched);
     void             (*leave)(void *user, uint32_t op, int n, const int64_t *index);     /* a lane outside its ref */
     void              *user;

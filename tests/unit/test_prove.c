@@ -187,6 +187,24 @@ Test(prove, what_may_wrap_is_not_proved)
     CHECK_ROWS(rows);
 }
 
+/* Each value is used twice by the next: worked out again for each use they would take 2^60 steps. */
+Test(prove, values_of_many_uses_take_no_longer)
+{
+    static const row rows[] = {
+        { "kernel k(out o: i32[N]) grid (i = cdiv(N, 64)) {\n"
+          "    var h = cast(64 * i + iota([64], axis = 0), u32);\n"
+          "    static for (t in 0 .. 60) { h = (h * 0x9e3779b9u32 ^ (h >> 13u32)) + (h << 3u32); }\n"
+          "    store(o[cast(h % 64u32, i32)], 1, mask = (h & 1u32) == 0u32);\n"
+          "}", "races o open; index o open" },
+        { "kernel k(out o: i32[N]) grid (i = cdiv(N, 64)) {\n"
+          "    var c = iota([64], axis = 0) < i;\n"
+          "    static for (t in 0 .. 60) { c = (c & (iota([64], axis = 0) != t)) | (c & (iota([64], axis = 0) < t)); }\n"
+          "    store(o[ds(0, 64)], 1, mask = c);\n"
+          "}", "races o open; index o open" },
+    };
+    CHECK_ROWS(rows);
+}
+
 /* ---- Standard kernels ---- */
 
 static const struct { const char *file, *kernel, *open; } standard[] = {
