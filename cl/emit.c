@@ -274,7 +274,7 @@ static void put_numbers(clpi_emit *e, clpi_str *s)
 /* Parameters may take 1024 bytes on every device. */
 static bool fit_by_value(const clpi_emit *e, const clpi_code *code)
 {
-    return 8 * (e->numbers.n + (uint32_t)code->n_buffers + (uint32_t)code->n_scalars + 3) <= 1024;
+    return 8 * (e->numbers.n + (uint32_t)code->n_buffers + (uint32_t)code->n_scalars + 2 + (code->fault_words > 0)) <= 1024;
 }
 
 static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)

@@ -42,7 +42,7 @@ static const char *inside_text(clpi_emit *e, const clpi_access *a)
     return text ? text : "1";
 }
 
-static const char *fails_text(clpi_emit *e, const clpi_check *check)
+static const char *fails_text(clpi_emit *e, const clpi_step_check *check)
 {
     if (check->condition >= 0)
         return clpi_text(e, "!%s", clpi_value_text(e, check->condition, 1, 0));
@@ -65,7 +65,7 @@ static void tell(clpi_emit *e, const clpi_stage *stage)
 
 /* ---- The first point that fails ---- */
 
-static void count_uses(clpi_emit *e, const clpi_check *check)
+static void count_uses(clpi_emit *e, const clpi_step_check *check)
 {
     int nodes[CLP_MAX_RANK + 2] = { check->condition, check->place.mask }, n = 2;
     for (int d = 0; d < check->place.rank; d++)
@@ -83,7 +83,7 @@ static void emit_point(clpi_emit *e)
     clpi_emit_nodes(e, e->map->n_order - 1);
 }
 
-static void find_in_turn(clpi_emit *e, const clpi_check *check)
+static void find_in_turn(clpi_emit *e, const clpi_step_check *check)
 {
     clpi_open(e, "for (int item = 0; item < bad; item++)");
     emit_point(e);
@@ -92,7 +92,7 @@ static void find_in_turn(clpi_emit *e, const clpi_check *check)
     clpi_close(e);
 }
 
-static void find_jointly(clpi_emit *e, const clpi_check *check, int64_t n)
+static void find_jointly(clpi_emit *e, const clpi_step_check *check, int64_t n)
 {
     const char *space = clpi_slot_space(e, e->s->joint_slot);
     clpi_open_items(e, n);
@@ -110,7 +110,7 @@ static void find_jointly(clpi_emit *e, const clpi_check *check, int64_t n)
 
 void clpi_emit_check(clpi_emit *e, const clpi_stage *stage)
 {
-    const clpi_check *check = stage->step->check;
+    const clpi_step_check *check = stage->step->check;
     const clpi_nest *nest = stage->step->nest;
     if (!clpi_begin_nest(e, nest, &stage->map))
         return;

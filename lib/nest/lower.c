@@ -332,7 +332,7 @@ static void lower_check(clpi_lower *l, clpi_steps *steps, uint32_t v)
 {
     clpi_step *s = add_step(l, steps, CLPI_STEP_CHECK, v);
     clpi_nest *n = new_nest(l, NULL, 0);
-    clpi_check *check = CLPI_NEW(l->p->arena, clpi_check);
+    clpi_step_check *check = CLPI_NEW(l->p->arena, clpi_step_check);
     if (!s || !n || !check) {
         l->failed = true;
         return;

@@ -103,11 +103,11 @@ typedef struct clpi_dot {
 
 /* What a checked program looks at where an op stands: the index that an access makes of each subscript, at each point of a
  * nest without outs; or the condition of an assert. Other programs have none. */
-typedef struct clpi_check {
+typedef struct clpi_step_check {
     clpi_access place;            /* not touched: its coordinates are, where checked, compared with the size of the ref or scratch */
     int64_t     more[CLP_MAX_RANK];   /* what an index is beyond its coordinate: constants far out stand nearer there */
     int         condition;        /* node: of an assert; -1: of an access */
-} clpi_check;
+} clpi_step_check;
 
 typedef enum clpi_step_kind {
     CLPI_STEP_NEST,
@@ -130,7 +130,7 @@ struct clpi_step {
     uint32_t   op;                /* the IR op that this stands for, or the last of several; for captions and prints */
     clpi_nest *nest;
     clpi_dot  *dot;
-    clpi_check *check;            /* over nest */
+    clpi_step_check *check;       /* over nest */
     int        tile, tile2, axis; /* SORT */
     int64_t    extent;            /* SHARED */
     int        index, lo, hi;     /* FOR: rank-0 tiles */
