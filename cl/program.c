@@ -1,6 +1,7 @@
 /* program: a text into a program of a device.
  * In: OpenCL C and the options it counts on. Out: a built program, or what the device's compiler had to say.
  * Decides where a program comes from: the store, when an earlier process has left it there, else the device's compiler. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "cl/cl.h"
@@ -126,11 +127,14 @@ static clp_status from_text(clpi_cl_device *dev, const char *what, const char *t
 clp_status clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program)
 {
     *out_program = NULL;
+    const char *more = getenv("CLPALLAS_BUILD_OPTIONS");
     clpi_str all, key;
     clpi_str_init(&all, dev->host.env);
     clpi_str_init(&key, dev->host.env);
     clpi_str_add(&all, "-cl-std=CL1.2 -w%s%s%s", dev->limits.has_correct_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
                  options && *options ? " " : "", options ? options : "");
+    if (more && *more)
+        clpi_str_add(&all, " %s", more);
     put_key(dev, all.text, text, &key);
     clp_status status = all.failed || key.failed ? CLP_ERR_OOM : CLP_OK;
     if (!status)

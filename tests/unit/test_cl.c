@@ -351,6 +351,20 @@ Test(cl, a_text_of_several_that_does_not_build_says_whose_fault_it_is)
     clp_context_free(ctx);
 }
 
+Test(cl, hands_on_the_build_options_of_the_environment)
+{
+    clp_context *ctx = context_on_cl(NULL, NULL);
+    clp_kernel *k;
+    if (!ctx)
+        return;
+    setenv("CLPALLAS_BUILD_OPTIONS", "-D__kernel=none", 1);
+    FAILS(ctx, CLP_ERR_DEVICE, "add: the device's compiler failed: ", clp_kernel_from_text(ctx, add_text, NULL, NULL, &k));
+    setenv("CLPALLAS_BUILD_OPTIONS", "", 1);
+    OK(ctx, clp_kernel_from_text(ctx, add_text, NULL, NULL, &k));
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+}
+
 typedef struct job { clp_context *ctx; clp_kernel *kernel; bool is_right; } job;
 
 static void *run_job(void *user)
