@@ -610,6 +610,50 @@ Test(check, tables_of_index_maps)
     clp_context_free(ctx);
 }
 
+/* The read of an index map is an access like any other. */
+Test(check, index_map_that_reads_what_a_program_writes)
+{
+    clp_context *ctx = interp();
+    int32_t t[4] = { 0, 1, 2, 3 }, o[4] = { 0 };
+    clp_kernel *kernel;
+    OK(ctx, clp_kernel_from_text(ctx, "kernel k(prefetch t: i32[4],\n    out o: i32[4] block [1] at (t[i]), inout w: i32[4])\ngrid (i = 4)\n"
+                                      "{\n    o[0] = i;\n    if (i == 1) { w[3] = 2; }\n}\n", NULL, NULL, &kernel));
+    clp_report *report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_I32, t, 4), ARRAY(CLP_I32, o, 4), ARRAY(CLP_I32, t, 4) }, 3,
+                                      &races_alone);
+    said_text s = { .n = 0 };
+    for (int i = 0; i < clp_report_n_findings(report); i++)
+        if (clp_report_finding(report, i)->kind != CLP_FINDING_OVERLAP)
+            say_finding(&s, clp_report_finding(report, i));
+    /* Program 3 finds block 2 in place of 3, which program 2 has written. */
+    cr_expect_str_eq(s.text, "race o[2] x1 [2:3]: (2) at 5:5, (3) at 5:5; axis i\n"
+                             "alias-race w[3] x1 [3:4]: (1) at 6:19, (3) at 2:33; axis i\n", "%s%s", s.text, clp_report_text(report));
+    clp_report_free(report);
+    clp_kernel_free(kernel);
+    clp_context_free(ctx);
+}
+
+Test(check, one_array_given_twice)
+{
+    clp_context *ctx = interp();
+    int32_t a[5] = { 0 };
+    clp_kernel *kernel;
+    OK(ctx, clp_kernel_from_text(ctx, "kernel k(inout x: i32[5], inout y: i32[5])\ngrid (i = 4)\n{\n    x[i] = i;\n    y[i + 1] = 10 * i;\n}\n",
+                                 NULL, NULL, &kernel));
+    clp_report *report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_I32, a, 5), ARRAY(CLP_I32, a, 5) }, 2, &races_alone);
+    said_text s = { .n = 0 };
+    cr_assert_eq(clp_report_n_findings(report), 2, "%s", clp_report_text(report));
+    say_finding(&s, clp_report_finding(report, 0));
+    cr_expect_str_eq(s.text, "alias-race y[1] x3 [1:4]: (0) at 5:5, (1) at 4:5; axis i\n", "%s", s.text);
+    cr_expect(strstr(clp_report_finding(report, 0)->message, "program (1,) writes it too through x"), "%s", clp_report_text(report));
+    cr_expect_eq(clp_report_finding(report, 1)->kind, CLP_FINDING_OVERLAP);
+    clp_report_free(report);
+    report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_I32, a, 5), ARRAY(CLP_I32, (int32_t[5]){ 0 }, 5) }, 2, &races_alone);
+    cr_expect_eq(clp_report_n_findings(report), 0, "%s", clp_report_text(report));
+    clp_report_free(report);
+    clp_kernel_free(kernel);
+    clp_context_free(ctx);
+}
+
 /* ---- Reports ---- */
 
 Test(check, report_in_words)
