@@ -11,7 +11,7 @@ static const char *const operand_names[SPEC_OPERANDS] = { "x", "y", "z" };
 
 /* ---- Drawing ---- */
 
-typedef struct maker { spec *s; uint64_t state; bool in_body, has_turn, has_lane; } maker;
+typedef struct maker { spec *s; uint64_t state; bool in_body, has_turn, has_carried, has_lane; } maker;
 
 static int draw(maker *m, int n)
 {
@@ -74,6 +74,8 @@ static int draw_leaf(maker *m)
 {
     if (m->has_lane && one_in(m, 2))
         return put(m, EXPR_LANE, 0, 0, 0);
+    if (m->has_carried && one_in(m, 2))
+        return put(m, EXPR_CARRIED, 0, 0, 0);
     if (m->has_turn && one_in(m, 3))
         return put(m, EXPR_TURN, 0, 0, 0);
     switch (draw(m, 12)) {
@@ -85,12 +87,19 @@ static int draw_leaf(maker *m)
     }
 }
 
+static condition draw_condition(maker *m, int depth);
+
 static int draw_any(maker *m, int depth)
 {
     static const expr_kind kinds[] = { EXPR_ADD, EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD, EXPR_MIN, EXPR_MAX, EXPR_CDIV };
     if (depth == 0 || one_in(m, 3))
         return draw_leaf(m);
     int a = draw_any(m, depth - 1), b = draw_any(m, depth - 1);
+    if (m->in_body && !m->has_lane && one_in(m, 6) && m->s->n_conditions < SPEC_CONDITIONS) {
+        const condition c = draw_condition(m, 0);
+        m->s->conditions[m->s->n_conditions] = c;
+        return put(m, EXPR_WHERE, m->s->n_conditions++, a, b);
+    }
     return put(m, kinds[draw(m, sizeof kinds / sizeof *kinds)], 0, a, b);
 }
 
@@ -117,13 +126,13 @@ static int draw_index(maker *m)
     }
 }
 
-static condition draw_condition(maker *m)
+static condition draw_condition(maker *m, int depth)
 {
     condition c = { .n = 1 + one_in(m, 4), .is_or = one_in(m, 2), .is_not = one_in(m, 5) };
     for (int i = 0; i < c.n; i++) {
         c.kind[i] = (compare_kind)draw(m, 5);
-        c.a[i] = draw_any(m, 1);
-        c.b[i] = draw_any(m, one_in(m, 3));
+        c.a[i] = draw_any(m, depth);
+        c.b[i] = draw_any(m, depth && one_in(m, 3));
     }
     return c;
 }
@@ -200,27 +209,32 @@ static void draw_access(maker *m, int number)
     a->kind = is_input || kind == 0 ? ACCESS_LOAD : kind == 1 ? ACCESS_ATOMIC : ACCESS_STORE;
     if (number == 0)
         a->kind = ACCESS_STORE;
+    m->in_body = true;
     if (one_in(m, 6)) {
         a->has_loop = true;
         a->from = draw_any(m, one_in(m, 3));
         a->to = draw_any(m, 1);
-        a->step = 1 + draw(m, 2);
+        a->step = one_in(m, 4) ? -1 - draw(m, 2) : 1 + draw(m, 2);
+        a->carries = one_in(m, 2);
+        a->carried_start = draw_any(m, 1);
+        a->carried_step = draw(m, 6) - 2;
         m->has_turn = true;
+        m->has_carried = a->carries;
     }
     if (one_in(m, 4))
-        a->branch = draw_condition(m);
+        a->branch = draw_condition(m, 1);
     int place_rank = draw_subs(m, a);
     if (place_rank == 1 && one_in(m, 4)) {
         m->has_lane = true;
-        a->mask = draw_condition(m);
+        a->mask = draw_condition(m, 1);
         m->has_lane = false;
     }
-    m->has_turn = false;
+    m->has_turn = m->has_carried = m->in_body = false;
 }
 
 /* ---- Text ---- */
 
-typedef struct writer { char *text; size_t n, room; int line; } writer;
+typedef struct writer { char *text; size_t n, room; int line, access; } writer;
 
 static void puts_to(writer *w, const char *text)
 {
@@ -245,6 +259,8 @@ static bool has_lane(const spec *s, int e)
     return x->kind == EXPR_LANE || (x->kind >= EXPR_ADD && (has_lane(s, x->a) || has_lane(s, x->b)));
 }
 
+static void condition_to(writer *w, const spec *s, const condition *c, int64_t tile_size);
+
 /* tile_size: of the tile that a lane stands for. */
 static void expr_to(writer *w, const spec *s, int e, int64_t tile_size)
 {
@@ -257,6 +273,16 @@ static void expr_to(writer *w, const spec *s, int e, int64_t tile_size)
     case EXPR_NUM: puts_to(w, "num_programs("); puts_to(w, axis_names[x->value]); puts_to(w, ")"); return;
     case EXPR_SCALAR: puts_to(w, "n"); return;
     case EXPR_TURN: puts_to(w, "t"); return;
+    case EXPR_CARRIED: puts_to(w, "c"); number_to(w, w->access); return;
+    case EXPR_WHERE:
+        puts_to(w, "where(");
+        condition_to(w, s, &s->conditions[x->value], 0);
+        puts_to(w, ", ");
+        expr_to(w, s, x->a, 0);
+        puts_to(w, ", ");
+        expr_to(w, s, x->b, 0);
+        puts_to(w, ")");
+        return;
     case EXPR_LANE: puts_to(w, "iota(["); number_to(w, tile_size); puts_to(w, "], axis = 0)"); return;
     case EXPR_MIN: case EXPR_MAX: case EXPR_CDIV:
         puts_to(w, x->kind == EXPR_CDIV ? "cdiv(" : x->kind == EXPR_MIN ? "min" : "max");
@@ -368,6 +394,14 @@ static void access_to(writer *w, const spec *s, spec_access *a, int number)
 {
     char name[16];
     int rank;
+    w->access = number;
+    if (a->carries) {
+        puts_to(w, "    var c");
+        number_to(w, number);
+        puts_to(w, " = ");
+        expr_to(w, s, a->carried_start, 0);
+        puts_to(w, ";\n");
+    }
     if (a->has_loop) {
         puts_to(w, "    for (t in ");
         expr_to(w, s, a->from, 0);
@@ -407,12 +441,19 @@ static void access_to(writer *w, const spec *s, spec_access *a, int number)
         puts_to(w, "));\n");
     }
     puts_to(w, a->branch.n ? "    }\n" : "");
+    if (a->carries) {
+        puts_to(w, "    c");
+        number_to(w, number);
+        puts_to(w, " += ");
+        number_to(w, a->carried_step);
+        puts_to(w, ";\n");
+    }
     puts_to(w, a->has_loop ? "    }\n" : "");
 }
 
 static void text_make(spec *s)
 {
-    writer w = { s->text, 0, sizeof s->text, 1 };
+    writer w = { s->text, 0, sizeof s->text, 1, 0 };
     puts_to(&w, "kernel random(\n");
     for (int d = 0; d < s->n_dims; d++) { /* each dim has an array that shows it alone */
         puts_to(&w, "    in d");

@@ -10,11 +10,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { SPEC_AXES = 3, SPEC_DIMS = 3, SPEC_OPERANDS = 3, SPEC_RANK = 2, SPEC_ACCESSES = 4, SPEC_EXPRS = 256, SPEC_PROGRAMS = 80, SPEC_ELEMENTS = 1 << 16 };
+enum { SPEC_AXES = 3, SPEC_DIMS = 3, SPEC_OPERANDS = 3, SPEC_RANK = 2, SPEC_ACCESSES = 4, SPEC_EXPRS = 320, SPEC_CONDITIONS = 32, SPEC_PROGRAMS = 80, SPEC_ELEMENTS = 1 << 16 };
 
 typedef enum expr_kind {
-    EXPR_CONST, EXPR_DIM, EXPR_AXIS, EXPR_NUM, EXPR_SCALAR, EXPR_TURN, EXPR_LANE,      /* leaves; TURN: of the loop, LANE: of an index tile */
-    EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD, EXPR_MIN, EXPR_MAX, EXPR_CDIV
+    EXPR_CONST, EXPR_DIM, EXPR_AXIS, EXPR_NUM, EXPR_SCALAR,                     /* leaves */
+    EXPR_TURN, EXPR_CARRIED,          /* of the loop around: its index, a value that it carries */
+    EXPR_LANE,                        /* of an index tile */
+    EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MOD, EXPR_MIN, EXPR_MAX, EXPR_CDIV,
+    EXPR_WHERE                        /* value: number of its condition */
 } expr_kind;
 
 typedef struct expr { expr_kind kind; int64_t value; int a, b; } expr;          /* a, b: numbers of exprs; value: const, or which */
@@ -46,10 +49,14 @@ typedef struct spec_access {
     bool      has_loop;
     int       from, to;               /* exprs */
     int64_t   step;
+    bool      carries;                /* a value that begins with an expr and has a constant added in each turn */
+    int       carried_start;
+    int64_t   carried_step;
 } spec_access;
 
 typedef struct spec {
     expr         exprs[SPEC_EXPRS];   int n_exprs;
+    condition    conditions[SPEC_CONDITIONS];   int n_conditions;       /* of EXPR_WHERE */
     int          n_axes, axis_size[SPEC_AXES];
     bool         is_arbitrary[SPEC_AXES];
     int          n_dims;

@@ -4,12 +4,14 @@
 
 #include "unit/prove_random.h"
 
-typedef struct place { const spec *s; const spec_run *run; const int64_t *program; int64_t turn, lane; } place;
+typedef struct place { const spec *s; const spec_run *run; const int64_t *program; int64_t turn, carried, lane; } place;
 
 static int64_t floor_divide(int64_t a, int64_t b)
 {
     return b == 0 ? -1 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
+
+static bool holds(const place *p, const condition *c);
 
 static int64_t eval(const place *p, int e)
 {
@@ -22,6 +24,8 @@ static int64_t eval(const place *p, int e)
     case EXPR_NUM: return p->run->axis_size[x->value];
     case EXPR_SCALAR: return p->run->scalar;
     case EXPR_TURN: return p->turn;
+    case EXPR_CARRIED: return p->carried;
+    case EXPR_WHERE: return holds(p, &p->s->conditions[x->value]) ? a : b;
     case EXPR_LANE: return p->lane;
     case EXPR_ADD: return a + b;
     case EXPR_SUB: return a - b;
@@ -66,7 +70,7 @@ static bool is_empty(const spec_run *run, int operand, int rank)
 bool spec_block_is_outside(const spec *s, const spec_run *run, int operand, const int64_t *program)
 {
     const spec_operand *x = &s->operands[operand];
-    const place p = { s, run, program, 0, 0 };
+    const place p = { s, run, program, 0, 0, 0 };
     if (!x->has_block || is_empty(run, operand, x->rank))
         return false;
     for (int d = 0; d < x->rank; d++) {
@@ -136,9 +140,10 @@ static void visit_lanes(place *p, const spec_access *a, lane_user *u)
 
 static void visit_access(const spec *s, const spec_run *run, const spec_access *a, const int64_t *program, lane_user *u)
 {
-    place p = { s, run, program, 0, 0 };
+    place p = { s, run, program, 0, 0, 0 };
     int64_t from = a->has_loop ? eval(&p, a->from) : 0, to = a->has_loop ? eval(&p, a->to) : 1, step = a->has_loop ? a->step : 1;
-    for (p.turn = from; p.turn < to; p.turn += step)
+    p.carried = a->carries ? eval(&p, a->carried_start) : 0;
+    for (p.turn = from; step > 0 ? p.turn < to : p.turn > to; p.turn += step, p.carried += a->carried_step)
         if (!a->branch.n || holds(&p, &a->branch))
             visit_lanes(&p, a, u);
 }
@@ -167,7 +172,7 @@ static bool has_race(const touches *t)
 static bool bind(const spec *s, spec_run *run)
 {
     const int64_t no_program[SPEC_AXES] = { 0 };
-    const place p = { s, run, no_program, 0, 0 };
+    const place p = { s, run, no_program, 0, 0, 0 };
     run->n_programs = 1;
     for (int i = 0; i < s->n_axes; i++) {
         run->axis_size[i] = eval(&p, s->axis_size[i]);
