@@ -321,6 +321,8 @@ static void say_unfit(clpi_elab *e, const clpi_meaning *m, clp_dtype dtype, clpi
         clpi_say(e, pos, "expected %s, got the boolean %s (use cast or where)", name, s.text);
     else if (dtype == CLP_BOOL)
         clpi_say(e, pos, "expected bool, got the number %s", s.text);
+    else if (m->kind == CLPI_IS_REAL && !clpi_is_float(dtype) && e->b->in_header && !e->in_constants)
+        clpi_say(e, pos, "expected an integer, got the float %s", s.text);    /* nothing is cast in headers */
     else if (m->kind == CLPI_IS_REAL && !clpi_is_float(dtype))
         clpi_say(e, pos, "expected %s, got the float %s (use cast)", name, s.text);
     else if (clpi_is_float(dtype))

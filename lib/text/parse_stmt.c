@@ -205,10 +205,12 @@ bool clpi_parse_body(clpi_parser *p, clpi_stmts *out_stmts)
     if (!clpi_expect(p, CLPI_T_OPEN_BRACE, NULL) || !clpi_deeper(p))
         return false;
     bool ok = clpi_parse_stmts(p, out_stmts);
-    clpi_shallower(p);
-    if (ok && clpi_at(p, CLPI_T_RETURN)) {
+    while (ok && clpi_at(p, CLPI_T_RETURN)) {        /* the statements behind it are looked at all the same */
+        clpi_stmts rest;
         clpi_expected(p, "`}`: `return` stands at the end of a `fn` only");
-        return false;
+        recover(p);
+        ok = clpi_parse_stmts(p, &rest);
     }
+    clpi_shallower(p);
     return ok && clpi_expect(p, CLPI_T_CLOSE_BRACE, NULL);
 }

@@ -6,24 +6,19 @@
  * order each is checked too, with that many shuffled orders, and nothing may be found; with "checked" the device runs
  * checked code, and finds nothing.
  *
- * usage: diff FOLDER DEVICE SCHEDULE ORDER [row...] */
+ * usage: diff FOLDER DEVICE SCHEDULE ORDER [tiny] [row...] */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
+#include "rows.h"
 #include "run/run.h"
 #include "support/refusal.h"
 #include "support/support.h"
 #include "tool.h"
 
 enum { NO_DEVICE = 77, MAX_WORDS = 64 };
-
-typedef struct row {
-    const char *words;
-    double bound;
-    const char *finds;            /* what a check finds in it; NULL: nothing */
-} row;
 
 /* Integers and movement have no bound; what functions and sums may differ by (tools/compare.c) is written here. */
 static const row rows[] = {
@@ -140,6 +135,7 @@ static const row rows[] = {
     { "/layer_norm -p bn=128 -s eps=1e-5 -i x=randn:19x100 -i w=randn:100,1 -i b=randn:100,2", 1e-5, NULL },
     { "/rms_norm -p T=bf16,bn=128 -s eps=1e-5 -i x=randn:19x100 -i w=randn:100,1", 2e-2, NULL },
     { "/map -p act=silu -i x=randn:3000", 1e-6, NULL },
+    { "/copy -p T=bf16 -i x=randn:3000", 0, NULL },
     { "/add -p T=f64 -i x=randn:3000 -i y=randn:3000,1", 0, NULL },
     { "/axpy -s a=0.7 -i x=randn:3000 -i y=randn:3000,1", 0, NULL },
     { "/transpose -i x=randn:50x70", 0, NULL },
@@ -384,12 +380,12 @@ static void run_row(setting *s, const row *r)
         fprintf(stderr, "failed: %s\n", r->words);
 }
 
-static bool is_wanted(int argc, char **argv, const row *r)
+static bool is_wanted(int n, char **starts, const row *r)
 {
-    for (int k = 5; k < argc; k++)
-        if (!strncmp(r->words, argv[k], strlen(argv[k])))
+    for (int k = 0; k < n; k++)
+        if (!strncmp(r->words, starts[k], strlen(starts[k])))
             return true;
-    return argc == 5;
+    return n == 0;
 }
 
 int main(int argc, char **argv)
@@ -414,9 +410,11 @@ int main(int argc, char **argv)
         const char *required = getenv("CLP_REQUIRE_CL");
         return required && *required == '1' ? FAILED : NO_DEVICE;
     }
-    for (int i = 0; i < N_ROWS; i++)
-        if (is_wanted(argc, argv, &rows[i]))
-            run_row(&s, &rows[i]);
+    const bool is_tiny = argc > 5 && !strcmp(argv[5], "tiny");
+    const row *table = is_tiny ? tiny : rows;
+    for (int i = 0; i < (is_tiny ? n_tiny : N_ROWS); i++)
+        if (is_wanted(argc - 5 - is_tiny, argv + 5 + is_tiny, &table[i]))
+            run_row(&s, &table[i]);
     printf("%s, %s, %s: %d passed, %d failed, %d refused\n", clp_context_device(ctx), argv[3], argv[4], s.n_passed,
            s.n_failed, s.n_refused);
     clp_context_free(ctx);
