@@ -208,6 +208,8 @@ clpi_meaning clpi_eval_call(clpi_elab *e, const clpi_expr *x, bool is_statement)
         return call_fn(e, fn, x);
     if (binding && (binding->kind == CLPI_BIND_OPERAND || binding->kind == CLPI_BIND_LET || binding->kind == CLPI_BIND_VAR))
         clpi_say(e, x->pos, "%s is no function; its elements are %s[...]", x->name, x->name);
+    else if (strcmp(x->name, "ds") == 0)
+        clpi_say(e, x->pos, "`ds` stands in subscripts only");
     else
         clpi_say_unknown(e, "function", x->name, x->pos, true);
     return nothing;
