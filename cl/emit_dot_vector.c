@@ -175,6 +175,19 @@ static void clear_rest(clpi_emit *e, const clpi_stage *stage)
     }
 }
 
+/* Of what is accumulated into, the columns that the last panel has beyond n: nobody reads their sums, but what happens to lie
+ * there may be slow to add to. */
+static void clear_last_columns(clpi_emit *e, const clpi_stage *stage, const char *c_base, int64_t c_stride)
+{
+    const clpi_dot *d = stage->step->dot;
+    int64_t columns = (int64_t)stage->dot.n_panels * stage->dot.panel;
+    if (columns == d->n || !d->accumulates)
+        return;
+    clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->m);
+    clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)d->n, (long long)columns);
+    clpi_line(e, "        (%s)[row * %lld + column] = 0;", c_base, (long long)c_stride);
+}
+
 /* ---- Register tiles ---- */
 
 static const char *multiply_add(clpi_emit *e, const clpi_stage *stage, const char *sum, const char *x, const char *y)
@@ -311,6 +324,7 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
     clpi_line(e, "/* pack y into panels of columns */");
     clpi_emit_versions(e, &stage->edges_b, pack_y, stage);
     int64_t c_stride = dest->stride[d->n_batch], whole = d->m - d->m % p->rows;
+    clear_last_columns(e, stage, c_base, c_stride);
     clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
     clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), lane_type(p, d, 1),
               slot_pointer(e, stage, p->b_slot), (long long)(p->panel * p->k));

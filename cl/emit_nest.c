@@ -214,7 +214,8 @@ static void emit_outs(clpi_emit *e)
         else if (out->kind == CLPI_OUT_ATOMIC)
             emit_atomic(e, out);
         else {
-            bool one_item = clpi_is_simt(e) && e->map->is_single && e->map->n_order == 0 && !is_register_store(e, out);
+            bool one_item = clpi_is_simt(e) && e->map->is_single && !e->map->is_alone && !e->map->is_broadcast &&
+                            !is_register_store(e, out);
             int width = out_varies(e, out) ? e->width : 1;
             int bits = e->values[out->value].mask_bits ? e->values[out->value].mask_bits : 8;
             if (one_item)
@@ -470,7 +471,7 @@ static void copy_scalars(clpi_emit *e, bool to_joint)
     }
 }
 
-/* A scalar that one work-item computes for all. */
+/* Scalars that one work-item computes for all. */
 static void emit_broadcast(clpi_emit *e)
 {
     clpi_open(e, "if (lid == 0)");
@@ -489,12 +490,11 @@ void clpi_emit_nest(clpi_emit *e, const clpi_stage *stage)
     if (!clpi_begin_nest(e, stage->step->nest, m))
         return;
     e->at_point = emit_outs;
-    bool alone = clpi_is_simt(e) && m->is_single && (m->n_order > 0 || e->nest->outs.items[0].kind == CLPI_OUT_ATOMIC);
     if (clpi_is_simt(e) && m->is_broadcast) {
         emit_broadcast(e);
         return;
     }
-    if (alone)
+    if (m->is_alone)
         clpi_open(e, "if (lid == 0)");
     else
         clpi_open(e, "%s", "");

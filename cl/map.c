@@ -114,6 +114,38 @@ static bool reads_written(const clpi_cl_schedule *s, const clpi_nest *n)
     return false;
 }
 
+static bool is_in_register(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_out *out)
+{
+    const clpi_access *a = &n->accesses.items[out->access];
+    return out->kind == CLPI_OUT_STORE && a->is_tile && s->tiles[a->target].home == CLPI_HOME_REGISTER;
+}
+
+/* A scalar nest leaves scalars in the registers of every work-item, and something in memory that it has read: who comes late
+ * would read what the first has stored. */
+static bool overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
+{
+    bool any_register = false, any_read = false;
+    for (uint32_t o = 0; o < n->outs.n; o++) {
+        const clpi_out *out = &n->outs.items[o];
+        const clpi_access *to = &n->accesses.items[out->access];
+        any_register = any_register || is_in_register(s, n, out);
+        for (uint32_t i = 0; i < n->nodes.n && !is_in_register(s, n, out); i++) {
+            const clpi_access *from = n->nodes.items[i].kind == CLPI_NODE_LOAD ? &n->accesses.items[n->nodes.items[i].access] : NULL;
+            any_read = any_read || (from && from->is_tile == to->is_tile && from->target == to->target);
+        }
+    }
+    return any_register && any_read;
+}
+
+/* One work-item does what has to be done in order, and what leaves nothing in registers. */
+static bool suits_one(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_mapping *m)
+{
+    for (uint32_t o = 0; o < n->outs.n; o++)
+        if (m->n_order == 0 && is_in_register(s, n, &n->outs.items[o]))
+            return false;
+    return true;
+}
+
 /* A reduction of little work waits for its own last result: CHAINS accumulators in turn do not. Row maxima of 1024 floats take
  * two thirds of the time. Where a nest computes more, the computing hides the wait.                                      */
 enum { CHAINS = 4, CHEAP_NODES = 4 };
@@ -152,7 +184,8 @@ clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n)
     m.is_joint = reduces && m.n_kept == 0;
     m.is_single = !m.is_joint && (n->in_order || m.n_kept == 0);
     m.is_dealt = !m.is_joint && !m.is_single;
-    m.is_broadcast = n->rank == n->n_outer && reads_written(s, n);
+    m.is_broadcast = n->rank == n->n_outer && (reads_written(s, n) || overtakes(s, n));
+    m.is_alone = m.is_single && !m.is_broadcast && suits_one(s, n, &m);
     return m;
 }
 

@@ -80,7 +80,8 @@ typedef struct clpi_mapping {
     bool is_dealt;                /* simt: the kept dimensions are dealt out; each work-item reduces alone */
     bool is_joint;                /* simt: nothing is kept; the work-items reduce together and all get the result */
     bool is_single;               /* simt: one work-item stores (lanes in order, or a single element) */
-    bool is_broadcast;            /* simt: one work-item computes a scalar for all: it reads what other groups may write */
+    bool is_alone;                /* simt: one work-item does all of it */
+    bool is_broadcast;            /* simt: one work-item computes scalars for all: it reads what it, or other groups, may write */
 } clpi_mapping;
 
 /* Operands whose blocks may be cut or strided: outside all loops, one branch for when all are full and their neighbours lie

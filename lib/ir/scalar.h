@@ -381,7 +381,8 @@ static inline double clpi_erf_inv_f64(double a)
 #define CLP_ATANH(a)       CLPI_BY_FLOAT(atanhf, atanh, a)(a)
 #define CLP_ERF(a)         CLPI_BY_FLOAT(clpi_erf_f32, erf, a)(a)
 #define CLP_ERF_INV(a)     CLPI_BY_FLOAT(clpi_erf_inv_f32, clpi_erf_inv_f64, a)(a)
-#define CLP_POW(a, b)      CLPI_BY_FLOAT(powf, pow, a)(a, b)
+/* 1 whatever the other is, NaN of both kinds too: C's pow may give NaN for a signalling one. */
+#define CLP_POW(a, b)      ((a) == 1 || (b) == 0 ? 1 : CLPI_BY_FLOAT(powf, pow, a)(a, b))
 #define CLP_ATAN2(a, b)    CLPI_BY_FLOAT(atan2f, atan2, a)(a, b)
 #define CLP_COPYSIGN(a, b) CLPI_BY_FLOAT(copysignf, copysign, a)(a, b)
 

@@ -359,3 +359,33 @@ Test(schedule, vectors_need_no_barriers)
         cr_expect_not(every(&x)->items[i].sync_before);
     planned_done(&x.p);
 }
+
+/* ---- What a device lacks ---- */
+
+static void expect_refused(const char *text, const char *message)
+{
+    planned p;
+    clpi_str out;
+    clpi_limits small = CPU;
+    small.has_fp64 = small.has_int64_atomics = false;
+    for (int full = 0; full < 2; full++) {
+        planned_ok(&p, text);
+        clpi_str_init(&out, &p.env);
+        clp_status status = clpi_cl_text(&p.env, CLP_STAGE_CL, p.ir, p.plan, full ? &CPU : &small, CLP_SCHEDULE_SIMT, false, &out);
+        cr_expect_eq(status, full ? CLP_OK : CLP_ERR_UNSUPPORTED);
+        if (!full)
+            cr_expect_str_eq(clpi_error_text(&p.env), message);
+        clpi_str_done(&out);
+        planned_done(&p);
+    }
+}
+
+Test(schedule, refuses_what_the_device_does_not_have)
+{
+    expect_refused("kernel k(in x: f32[8], out o: f32[8]) grid () { o[...] = cast(sqrt(cast(x[...], f64)), f32); }",
+                   "k: computes in f64, which this device does not have");
+    expect_refused("kernel k(in x: f64[8], out o: f32[8]) grid () { o[...] = 0; }",
+                   "k: x is of f64, which this device does not have");
+    expect_refused("kernel k(inout c: i64[1]) grid (i = 64) { atomic_add(c[0], 1); }",
+                   "k: atomic_add of i64, which this device does not have");
+}
