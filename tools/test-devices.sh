@@ -147,7 +147,9 @@ run_each() {
 # loops, batches, prints. Some or all of the kernels that JAX ran.
 test_simulated() {
     sed -n 's/^    { "\(.*\)", .*/\1/p' "$source/tests/diff/tiny.c" > "$work/rows"
-    sed -n 's/^\/\/> \(case\|id\) \([^:]*\):.*/\2/p' "$source"/tests/cases/*.plk | tr -d ' ' | tr ',' '\n' | sort -u > "$work/ids"
+    for file in "$source"/tests/cases/*.plk; do      # those of found.plk are wrong on purpose
+        [ "$(basename "$file")" = found.plk ] || sed -n 's/^\/\/> \(case\|id\) \([^:]*\):.*/\2/p' "$file"
+    done | tr -d ' ' | tr ',' '\n' | sort -u | grep -v '^C53$\|^H18$' > "$work/ids"
     if $whole; then
         for case in "$source"/tests/jax/*/; do basename "$case"; done > "$work/jax"
     else
@@ -156,6 +158,7 @@ test_simulated() {
     for schedule in vector simt; do
         run_each "$name" jax $schedule "$work/jax" "$build/tests/jax/jax_runner" "$source/tests/jax" cl $schedule forward
         run_each "$name" diff $schedule "$work/rows" "$build/tests/diff/diff_runner" "$source/tests/diff" cl $schedule forward tiny
+        skip cases $schedule "C53, H18: several runs in one process that its check for uninitialised values crashes in, or mixes up; alone they are clean"
         run_each "$name" cases $schedule "$work/ids" "$build/tests/cases/cases_runner" "$source/tests/cases" cl $schedule forward
     done
 }

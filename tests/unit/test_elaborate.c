@@ -370,7 +370,7 @@ Test(elaborate, refuses_declarations)
         { "kernel t(in x: f32[N] if N > 1) grid () { }", "error: unknown name `N`" },
         { "kernel t<g = false>(in x: f32[N] if g) grid () { }", "error: t has no operands here" },
         { "kernel t(out o: f32[N], in x: f32[N] if false) grid () { o[0] = x[0]; }", "error: there is no operand x: its `if` is false" },
-        { "kernel t(out o: f32[N]) grid (i = 0.5) { }", "error: expected i64, got the float 0.5" },
+        { "kernel t(out o: f32[N]) grid (i = 0.5) { }", "error: expected an integer, got the float 0.5" },
         { "kernel t(out o: f32[N]) grid (i = N > 1) { }", "error: expected an integer, got bool" },
         { "kernel t(out o: f32[N]) grid (i = exp(N)) { }", "error: `exp` takes floats" },
         { "kernel t(out o: f32[N]) grid (i = sum(N)) { }", "error: expected two arguments" },
