@@ -284,6 +284,31 @@ Test(prove, says_what_it_found)
     planned_done(&p);
 }
 
+/* ---- In a check ---- */
+
+/* What is proved of two names of one array does not hold of arrays that overlap in another way. */
+Test(prove, aliases_are_proved_when_given_as_one_array)
+{
+    clp_context *ctx;
+    clp_kernel *kernel;
+    cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp" }, &ctx), CLP_OK);
+    OK(ctx, clp_kernel_from_text(ctx, "kernel k(in x: i32[N] block [1] at (i), out o: i32[N] block [1] at (i) alias x)\n"
+                                      "grid (i = N) { o[...] = x[...] + 1; }", NULL, NULL, &kernel));
+    static const struct { int offset; clp_verdict verdict; } rows[] = { { 0, CLP_VERDICT_PROVED }, { 1, CLP_VERDICT_FAULTY }, { 4, CLP_VERDICT_CHECKED } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        int32_t data[8] = { 1, 2, 3, 4, 5, 6, 7, 8 };
+        const int64_t shape[] = { 4 };
+        const clp_array given[] = { { .dtype = CLP_I32, .rank = 1, .shape = shape, .data = data },
+                                     { .dtype = CLP_I32, .rank = 1, .shape = shape, .data = data, .offset = rows[i].offset } };
+        clp_report *report;
+        OK(ctx, clp_check(kernel, given, 2, NULL, &report));
+        cr_expect_eq(clp_report_verdict(report), rows[i].verdict, "offset %d: %s", rows[i].offset, clp_report_text(report));
+        clp_report_free(report);
+    }
+    clp_kernel_free(kernel);
+    clp_context_free(ctx);
+}
+
 /* ---- Memory ---- */
 
 Test(prove, out_of_memory_anywhere_is_an_error)
