@@ -249,6 +249,27 @@ Test(prove, standard_kernels)
         prove_standard(standard[i].file, standard[i].kernel, standard[i].open);
 }
 
+/* A batch has a parallel axis more, which the chosen operands follow. */
+Test(prove, batches)
+{
+    planned p;
+    planned_ok(&p, "kernel k(in x: f32[M, K] block [8, 16] at (i, t) pad 0, in w: f32[K] block [16] at (t) pad 0,\n"
+                   "    out o: f32[M] block [8] at (i), scratch acc: f32[8])\n"
+                   "grid (i = cdiv(M, 8), t = max(1, cdiv(K, 16)) arbitrary)\n"
+                   "{\n"
+                   "    if (first(t)) { acc[...] = 0; }\n"
+                   "    acc[...] += sum(x[...] * w[...][None, :], axis = 1);\n"
+                   "    if (last(t)) { o[...] = acc[...]; }\n"
+                   "}");
+    clpi_ir *batched;
+    const bool chosen[] = { true, false, true, false };
+    cr_assert(!clpi_ir_batch(p.ir, &p.arena, chosen, &batched) && !clpi_verify(batched, CLP_ERR_INTERNAL) && !clpi_simplify(batched, &p.arena) &&
+              !clpi_plan_new(batched, &p.arena, &p.plan));
+    p.ir = batched;
+    cr_expect(prove(&p)->all_proved);
+    planned_done(&p);
+}
+
 /* ---- Words ---- */
 
 Test(prove, says_what_it_found)
