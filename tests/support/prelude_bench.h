@@ -42,6 +42,47 @@ static inline void bench_close(bench *t)
 enum { N = 2048, MAX_ROWS = 80, SLOT = 8, MAX_INPUTS = 4 };      /* lanes; results a kernel gives; bytes of an element of them */
 
 /* Runs `run(x0, x1, .., out)` once. inputs: N elements of at most 8 bytes each. */
+/* A buffer, and the memory of the device that it is the middle of: walls of known bytes before and behind. */
+typedef struct walled { void *whole; cl_mem inside; unsigned char *before; size_t n_bytes; } walled;
+enum { WALL_BYTES = 4096 };      /* at least what a part of a buffer must be aligned to */
+
+static inline size_t walled_bytes(const walled *w)
+{
+    return w->n_bytes + 2 * WALL_BYTES;
+}
+
+static inline void walled_new(bench *t, walled *w, const void *data, size_t n_bytes)
+{
+    cl_int code;
+    *w = (walled){ .n_bytes = n_bytes };
+    w->before = malloc(walled_bytes(w));
+    cr_assert(w->before);
+    memset(w->before, 0x5c, walled_bytes(w));
+    memcpy(w->before + WALL_BYTES, data, n_bytes);
+    cr_assert_eq(clpi_cl_alloc(t->dev, walled_bytes(w), &w->whole), CLP_OK);
+    cr_assert_eq(clpi_cl_write(w->whole, 0, w->before, walled_bytes(w)), CLP_OK);
+    w->inside = clCreateSubBuffer(((clpi_cl_mem *)w->whole)->mem, CL_MEM_READ_WRITE, CL_BUFFER_CREATE_TYPE_REGION,
+                                  &(cl_buffer_region){ WALL_BYTES, n_bytes }, &code);
+    cr_assert_eq(code, CL_SUCCESS, "clCreateSubBuffer: %d", code);
+}
+
+/* out: where its bytes go. NULL: it was an input, which must be as it was. */
+static inline void walled_done(bench *t, walled *w, const char *what, void *out)
+{
+    unsigned char *after = malloc(walled_bytes(w));
+    cr_assert(after);
+    cr_assert_eq(clpi_cl_read(w->whole, 0, after, walled_bytes(w)), CLP_OK, "%s: %s", what, clpi_error_text(&t->env));
+    if (out) {
+        memcpy(out, after + WALL_BYTES, w->n_bytes);
+        memcpy(after + WALL_BYTES, w->before + WALL_BYTES, w->n_bytes);
+    }
+    cr_expect(memcmp(after, w->before, walled_bytes(w)) == 0, "%s: memory that is not the output's was written", what);
+    clReleaseMemObject(w->inside);
+    clpi_cl_release(w->whole);
+    free(w->before);
+    free(after);
+}
+
 static inline void run_kernel(bench *t, const char *what, const char *text, void *const *inputs, int n_inputs, void *out, size_t out_bytes)
 {
     cl_program program;
@@ -53,18 +94,15 @@ static inline void run_kernel(bench *t, const char *what, const char *text, void
     cr_assert_eq(status, CLP_OK, "%s: %s", what, clpi_error_text(&t->env));
     cl_kernel kernel = clCreateKernel(program, "run", &code);
     cr_assert_eq(code, CL_SUCCESS, "%s: clCreateKernel: %d", what, code);
-    void *mems[MAX_INPUTS + 1];
+    walled mems[MAX_INPUTS + 1];
     for (int i = 0; i <= n_inputs; i++) {
-        size_t n_bytes = i < n_inputs ? (size_t)N * SLOT : out_bytes;
-        cr_assert_eq(clpi_cl_alloc(t->dev, n_bytes, &mems[i]), CLP_OK);
-        cr_assert_eq(clpi_cl_write(mems[i], 0, i < n_inputs ? inputs[i] : out, n_bytes), CLP_OK);
-        cr_assert_eq(clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &((clpi_cl_mem *)mems[i])->mem), CL_SUCCESS);
+        walled_new(t, &mems[i], i < n_inputs ? inputs[i] : out, i < n_inputs ? (size_t)N * SLOT : out_bytes);
+        cr_assert_eq(clSetKernelArg(kernel, (cl_uint)i, sizeof(cl_mem), &mems[i].inside), CL_SUCCESS);
     }
     size_t one = 1;
     cr_assert_eq(clEnqueueNDRangeKernel(t->dev->queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL), CL_SUCCESS, "%s", what);
-    cr_assert_eq(clpi_cl_read(mems[n_inputs], 0, out, out_bytes), CLP_OK, "%s: %s", what, clpi_error_text(&t->env));
     for (int i = 0; i <= n_inputs; i++)
-        clpi_cl_release(mems[i]);
+        walled_done(t, &mems[i], what, i < n_inputs ? NULL : out);
     clReleaseKernel(kernel);
     clReleaseProgram(program);
 }
