@@ -8,6 +8,7 @@
  *     __global uchar *workspace     if workspace_bytes > 0: that many bytes for each group, group g from g * workspace_bytes
  *     __global uint *log            if has_log
  *     __global long *faults         if fault_words > 0
+ *     __global uint *cut            if has_cut: 0 before; 1 after, when loops were left too soon (clpi_limits.loop_rounds)
  *     each operand in `scalars`, by value, in held form: float for f16 bf16 f32, uchar for bool, else its own type
  *     the numbers: a struct of longs by value, or, when numbers_by_value is false, a __global const pointer to one      */
 #ifndef CLPI_CODE_H
@@ -47,6 +48,7 @@ typedef struct clpi_code {
     bool              numbers_by_value;
     uint64_t          workspace_bytes;
     bool              has_log;
+    bool              has_cut;
     int               fault_words;      /* of a group's record of faults; 0: the code is not checked */
 } clpi_code;
 

@@ -300,6 +300,10 @@ static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
         clpi_str_add(s, "%s__global long *faults", comma);
         comma = ", ";
     }
+    if (code->has_cut) {
+        clpi_str_add(s, "%s__global uint *cut", comma);
+        comma = ", ";
+    }
     for (int i = 0; i < code->n_scalars; i++) {
         const clpi_operand *x = &e->ir->operands[code->scalars[i]];
         clpi_str_add(s, "%sconst %s %s_arg", comma, clpi_tile_type(x->dtype, 1), x->name);
@@ -358,6 +362,7 @@ static void emit_one(clpi_emit *e, const clpi_cl_schedule *s, bool is_alone, clp
         clpi_emit_kernel(e);
         code->workspace_bytes = s->workspace_bytes;
         code->has_log = s->has_print;
+        code->has_cut = s->limits.loop_rounds > 0;
         code->numbers_by_value = fit_by_value(e, code);
         put_numbers(e, out);
         put_signature(e, code, out);

@@ -360,6 +360,17 @@ static void emit_axes(clpi_emit *e, int i)
         emit_end(e, CLPI_PART_LAST, axis);
 }
 
+/* A loop of two rounds, whatever the number of sequences, which no compiler knows: it is left after the first when rounds have run out. */
+static void emit_cut(clpi_emit *e)
+{
+    const char *n = clpi_number_text(e, CLPI_NUMBER_N_SEQUENCES, 0, 0);
+    clpi_line(e, "int rounds = 0;");
+    clpi_line(e, "for (long at = 0; at <= %s; at += %s)", n, n);
+    clpi_line(e, "    rounds++;");
+    clpi_line(e, "if (rounds < 2)");
+    clpi_line(e, "    *cut = 1;");
+}
+
 void clpi_emit_kernel(clpi_emit *e)
 {
     if (clpi_is_simt(e))
@@ -380,4 +391,6 @@ void clpi_emit_kernel(clpi_emit *e)
     clpi_close(e);
     if (e->p->is_checked)
         clpi_line(e, clpi_is_simt(e) ? "if (lid == 0)\n        fault[%d] = n_faults;" : "fault[%d] = n_faults;", CLPI_FAULT_COUNT);
+    if (e->s->limits.loop_rounds > 0)
+        emit_cut(e);
 }

@@ -20,6 +20,7 @@ struct clpi_cl_flight {
     size_t          workspace_bytes;
     cl_mem          log;
     cl_mem          faults;
+    cl_mem          cut;
     const clpi_bound *bound;         /* of the launch: until it is waited for */
     const clpi_place *places;
     clpi_cl_mem   **written;         /* wrapped memory that the launch writes */
@@ -55,6 +56,10 @@ static clp_status flight_fill(clpi_cl_flight *f, clpi_cl_exe *exe)
         f->log = clCreateBuffer(exe->dev->context, CL_MEM_READ_WRITE, CLPI_LOG_WORDS * sizeof(uint32_t), NULL, &result);
         CLPI_CL_TRY(env, "clCreateBuffer", result);
     }
+    if (code->has_cut) {
+        f->cut = clCreateBuffer(exe->dev->context, CL_MEM_READ_WRITE, sizeof(cl_uint), NULL, &result);
+        CLPI_CL_TRY(env, "clCreateBuffer", result);
+    }
     if (code->fault_words > 0) {
         assert(code->n_kernels == 1); /* a group has one record */
         size_t n_words = (size_t)code->kernels[0].max_groups * (size_t)code->fault_words;
@@ -69,12 +74,12 @@ static void flight_empty(clpi_cl_flight *f)
     for (int i = 0; i < f->exe->code->n_kernels; i++)
         if (f->kernels[i])
             clReleaseKernel(f->kernels[i]);
-    cl_mem mems[] = { f->numbers_mem, f->workspace, f->log, f->faults };
+    cl_mem mems[] = { f->numbers_mem, f->workspace, f->log, f->faults, f->cut };
     for (size_t i = 0; i < sizeof mems / sizeof *mems; i++)
         if (mems[i])
             clReleaseMemObject(mems[i]);
     memset(f->kernels, 0, (size_t)f->exe->code->n_kernels * sizeof *f->kernels);
-    f->numbers_mem = f->workspace = f->log = f->faults = NULL;
+    f->numbers_mem = f->workspace = f->log = f->faults = f->cut = NULL;
     f->workspace_bytes = 0;
 }
 
@@ -211,6 +216,8 @@ static clp_status set_arguments(const clpi_cl_flight *f, cl_kernel kernel, const
         CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->log, &f->log));
     if (code->fault_words > 0)
         CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->faults, &f->faults));
+    if (code->has_cut)
+        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->cut, &f->cut));
     for (int i = 0; i < code->n_scalars; i++) {
         unsigned char value[8];
         int operand = code->scalars[i];
@@ -295,6 +302,9 @@ static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
         CLP_TRY(make_workspace(f, launch));
     if (code->has_log)
         CLP_TRY(clear_log(f));
+    if (code->has_cut)
+        CLPI_CL_TRY(env_of(f->exe), "clEnqueueFillBuffer",
+                    clEnqueueFillBuffer(f->dev->queue, f->cut, &(cl_uint){ 0 }, sizeof(cl_uint), 0, sizeof(cl_uint), 0, NULL, NULL));
     if (f->numbers_mem)
         CLPI_CL_TRY(env_of(f->exe), "clEnqueueWriteBuffer",
                     clEnqueueWriteBuffer(f->dev->queue, f->numbers_mem, CL_FALSE, 0, (size_t)code->n_numbers * sizeof *f->numbers,
@@ -389,6 +399,20 @@ static clp_status print_log(clpi_cl_flight *f)
     return status;
 }
 
+/* What came of a launch whose loops were left too soon is nothing that the kernel says. */
+static clp_status report_cut(clpi_cl_flight *f)
+{
+    clpi_env *env = env_of(f->exe);
+    cl_uint is_cut = 0;
+    CLPI_CL_TRY(env, "clEnqueueReadBuffer",
+                clEnqueueReadBuffer(f->dev->queue, f->cut, CL_TRUE, 0, sizeof is_cut, &is_cut, 0, NULL, NULL));
+    if (!is_cut)
+        return CLP_OK;
+    return clpi_fail(env, CLP_ERR_UNSUPPORTED, "%s: this device leaves all loops once a work-item has gone round them %u times in all, "
+                     "and a sequence of programs needs more here: smaller blocks, or fewer programs along arbitrary axes, may fit",
+                     f->exe->ir->name, (unsigned)f->dev->limits.loop_rounds);
+}
+
 static clp_status report_faults(clpi_cl_flight *f)
 {
     clpi_env *env = env_of(f->exe);
@@ -420,6 +444,8 @@ clp_status clpi_cl_wait(void *event, double *out_seconds)
     *out_seconds = f->seconds = seconds_between(f);
     for (int i = 0; i < f->n_written; i++)
         CLP_TRY(clpi_cl_show_host(f->written[i]));
+    if (f->cut)
+        CLP_TRY(report_cut(f));
     if (f->log && !f->is_quiet)
         CLP_TRY(print_log(f));
     return f->faults ? report_faults(f) : CLP_OK;

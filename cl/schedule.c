@@ -7,6 +7,7 @@
 enum {
     GROUP_SIZE = 64,              /* work-items that share a program in simt */
     MAX_GROUPS = 1024,            /* more sequences than this are dealt out among so many groups */
+    MAX_GROUPS_CUT = 1 << 16,     /* likewise where rounds of loops are counted: those of a sequence, not of many */
     WORKSPACE_LIMIT = 256 << 20   /* bytes of all groups' workspaces together: above it fewer groups run */
 };
 
@@ -89,7 +90,7 @@ clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *
     realisation = clpi_cl_realisation(realisation, limits);
     bool vector = realisation == CLP_SCHEDULE_VECTOR;
     *s = (clpi_cl_schedule){ .program = program, .limits = *limits, .realisation = realisation,
-                             .group_size = 1, .max_groups = MAX_GROUPS, .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1 };
+                             .group_size = 1, .max_groups = limits->loop_rounds ? MAX_GROUPS_CUT : MAX_GROUPS, .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1 };
     if (!vector)
         while (s->group_size < GROUP_SIZE && s->group_size * 2 <= limits->group_size)
             s->group_size *= 2;

@@ -251,6 +251,35 @@ Test(schedule, a_row_needs_no_more_than_a_row)
     planned_done(&x.p);
 }
 
+/* What an array takes, with room for its alignment. */
+static uint64_t bytes_of(const clpi_slot *slot)
+{
+    return (uint64_t)slot->n_elems * (slot->dtype == CLP_BOOL ? 1 : clpi_rep_bytes(slot->dtype)) + 64;
+}
+
+Test(schedule, arrays_fit_the_device)
+{
+    static const char *const texts[] = { ADD, SUM, TOTAL, CHAIN, MATMUL };
+    static const uint64_t bytes[] = { 0, 100, 1 << 10, 4 << 10, 16 << 10, 32 << 10 }, sizes[] = { 1, 2, 7, 64, 1024 };
+    for (int i = 0; i < 5 * 6 * 5 * 2; i++) {
+        clpi_limits l = CPU;
+        scheduled x;
+        l.local_bytes = bytes[i / 5 % 6];
+        l.private_bytes = l.local_bytes / 4;
+        l.group_size = sizes[i / 30 % 5];
+        schedule_ok(&x, texts[i % 5], &l, i / 150 ? CLP_SCHEDULE_SIMT : CLP_SCHEDULE_VECTOR);
+        uint64_t local = 0, private = 0;
+        for (uint32_t s = 0; s < x.s->slots.n; s++) {
+            local += x.s->slots.items[s].home == CLPI_HOME_LOCAL ? bytes_of(&x.s->slots.items[s]) : 0;
+            private += x.s->slots.items[s].home == CLPI_HOME_PRIVATE ? bytes_of(&x.s->slots.items[s]) : 0;
+        }
+        cr_expect_leq(local, l.local_bytes);
+        cr_expect_leq(private, l.private_bytes);
+        cr_expect_leq(x.s->group_size, l.group_size);
+        planned_done(&x.p);
+    }
+}
+
 /* ---- Dots ---- */
 
 Test(schedule, a_dot_of_vectors_has_whole_panels)
