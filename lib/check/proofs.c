@@ -18,7 +18,7 @@ static clp_status add_races(const clpi_check *check, const clpi_proofs *proofs)
     for (int i = 0; i < proofs->n_races; i++) {
         clpi_str s;
         clpi_str_init(&s, check->env);
-        clpi_race_proof_print(check->ir, check->plan, &proofs->races[i], &s);
+        clpi_race_proof_print(check->ir, &proofs->races[i], &s);
         CLP_TRY(add_line(check->report, &s));
     }
     return CLP_OK;

@@ -285,7 +285,7 @@ Test(prove, says_what_it_found)
     const clpi_proofs *proofs = prove(&p);
     clpi_str_init(&s, &p.env);
     clpi_block_proof_print(p.ir, &proofs->blocks[0], &s);
-    cr_expect_str_eq(s.text, "x: with N = 1, grid (1, 2): program (0, 0): block (1,) lies outside the array");
+    cr_expect_str_eq(s.text, "x: found: a block outside the array, e.g. block (1,) of program (0, 0) of grid (1, 2) with N = 1");
     clpi_str_done(&s);
     planned_done(&p);
 
@@ -295,9 +295,9 @@ Test(prove, says_what_it_found)
                    "    o[...] = 1;\n"
                    "}\n");
     proofs = prove(&p);
-    clpi_race_proof_print(p.ir, p.plan, &proofs->races[0], &s);
-    cr_expect_str_eq(s.text, "o: with N = 16, grid (2, 2): programs (0, 0) and (1, 0) both touch element (0,), through o at 4:5, and "
-                             "o at 4:5; axis i would have to be arbitrary");
+    clpi_race_proof_print(p.ir, &proofs->races[0], &s);
+    cr_expect_str_eq(s.text, "o: found: a race, e.g. programs (0, 0) and (1, 0) of grid (2, 2) with N = 16 touch element (0,) of o at 4:5 and o at 4:5; "
+                             "axis i would have to be `arbitrary`");
     clpi_str_done(&s);
     clpi_block_proof_print(p.ir, &proofs->blocks[0], &s);
     cr_expect_str_eq(s.text, "o: each block has an element inside the array: proved for all shapes");
