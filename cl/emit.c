@@ -137,12 +137,18 @@ static void emit_shared(clpi_emit *e, const clpi_stage *stage)
     clpi_close(e);
 }
 
+/* In checked code a fault of the program ends its loops: what it has read in place of something else may keep them going. */
+static const char *unless_faulty(const clpi_emit *e)
+{
+    return e->p->is_checked ? " && n_faults == n_before" : "";
+}
+
 static void emit_for(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_step *s = stage->step;
     const char *index = clpi_tile_name(e, s->index), *lo = clpi_tile_name(e, s->lo), *hi = clpi_tile_name(e, s->hi);
-    clpi_open(e, "for (long at%d = %s; at%d %c %s; at%d += %lld)", s->index, lo, s->index, s->by < 0 ? '>' : '<', hi,
-              s->index, (long long)s->by);
+    clpi_open(e, "for (long at%d = %s; at%d %c %s%s; at%d += %lld)", s->index, lo, s->index, s->by < 0 ? '>' : '<', hi,
+              unless_faulty(e), s->index, (long long)s->by);
     clpi_line(e, "%s = (int)at%d;", index, s->index);
     clpi_emit_stages(e, &stage->body);
     clpi_close(e);
@@ -150,8 +156,7 @@ static void emit_for(clpi_emit *e, const clpi_stage *stage)
 
 static void emit_while(clpi_emit *e, const clpi_stage *stage)
 {
-    /* What a fault reads in place of what it should may keep a loop going for ever. */
-    clpi_open(e, e->p->is_checked ? "while (%s && n_faults == n_before)" : "while (%s)", clpi_tile_name(e, stage->step->condition));
+    clpi_open(e, "while (%s%s)", clpi_tile_name(e, stage->step->condition), unless_faulty(e));
     clpi_emit_stages(e, &stage->body);
     clpi_close(e);
 }

@@ -214,7 +214,8 @@ static void emit_block_check(clpi_emit *e, int operand)
             continue;
         inside = clpi_and_text(e, inside, known_text(e, b->index));
         if (b->kind == CLPI_BLOCK_ELEMENT)
-            inside = clpi_and_text(e, inside, clpi_text(e, "%s_at%d < %s && %s_at%d > -%lldL", x->name, d, size, x->name, d, (long long)b->n));
+            inside = clpi_and_text(e, inside, clpi_text(e, "%s_at%d < %s && %s_at%d > -%lldL", x->name, d, size, x->name, d,
+                                                        (long long)b->n));
         else
             inside = clpi_and_text(e, inside, clpi_text(e, "%s_in%d", x->name, d));
     }
@@ -309,7 +310,7 @@ static void emit_part(clpi_emit *e, clpi_part part)
     if (!used)
         return;
     note_used(&e->p->parts[part], used);
-    if (e->p->is_checked && e->s->has_while)
+    if (e->p->is_checked && e->s->has_loop)
         clpi_line(e, "const int n_before = n_faults;");
     for (int i = 0; i < e->ir->n_operands; i++) {
         bool is_looked_at = e->p->is_checked && may_be_outside(e, i);

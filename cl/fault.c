@@ -78,7 +78,8 @@ clp_status clpi_cl_report_faults(const clpi_cl_exe *exe, const clpi_bound *bound
     }
     clp_status status = CLP_OK;
     if (first && host->dump) {
-        clpi_str_add(&all, n_faults == 1 ? "%lld fault%s\n" : "%lld faults; the first of each group:%s\n", (long long)n_faults, text.text);
+        clpi_str_add(&all, n_faults == 1 ? "%lld fault%s\n" : "%lld faults; the first of each group:%s\n", (long long)n_faults,
+                     text.text);
         if (!all.failed && !text.failed)
             host->dump("faults", exe->ir->name, all.text, host->dump_user);
     }

@@ -63,7 +63,7 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
         if (!in_shared)
             find_edges(&stage, s, arena);
         s->has_print = s->has_print || step->kind == CLPI_STEP_PRINT;
-        s->has_while = s->has_while || step->kind == CLPI_STEP_WHILE;
+        s->has_loop = s->has_loop || step->kind == CLPI_STEP_FOR || step->kind == CLPI_STEP_WHILE;
         if (!add_stages(s, &stage.body, &step->body, step->kind == CLPI_STEP_SHARED, arena) ||
             !add_stages(s, &stage.other, &step->other, false, arena) || !CLPI_PUSH(arena, stages, stage))
             return false;

@@ -115,7 +115,7 @@ typedef struct clpi_cl_schedule {
     int                 joint_slot;       /* simt: partial results of joint reductions, broadcasts; -1: not needed */
     uint64_t            workspace_bytes;  /* of one group */
     clpi_stages         parts[CLPI_N_PARTS];
-    bool                has_print, has_while;
+    bool                has_print, has_loop;
 } clpi_cl_schedule;
 
 clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *limits, clp_schedule realisation,

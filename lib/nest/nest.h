@@ -104,7 +104,7 @@ typedef struct clpi_dot {
 /* What a checked program looks at where an op stands: the index that an access makes of each subscript, at each point of a
  * nest without outs; or the condition of an assert. Other programs have none. */
 typedef struct clpi_step_check {
-    clpi_access place;            /* not touched: its coordinates are, where checked, compared with the size of the ref or scratch */
+    clpi_access place;            /* not touched: its coordinates, where checked, are compared with the size of what it is of */
     int64_t     more[CLP_MAX_RANK];   /* what an index is beyond its coordinate: constants far out stand nearer there */
     int         condition;        /* node: of an assert; -1: of an access */
 } clpi_step_check;
@@ -155,7 +155,8 @@ typedef struct clpi_program {
     bool             is_checked;      /* has checks, and is all in one part */
 } clpi_program;
 
-clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi_arena *arena, clpi_program **out_program);
+clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi_arena *arena,
+                           clpi_program **out_program);
 void       clpi_nest_print(const clpi_program *program, clpi_str *s);      /* `clpallas emit --nest` */
 
 /* ---- Inside lib/nest ---- */
@@ -193,7 +194,7 @@ int  clpi_node_cast(clpi_lower *l, clpi_nest *n, int node, clp_dtype to);       
 int  clpi_access_add(clpi_lower *l, clpi_nest *n, clpi_access access);
 int  clpi_access_tile(clpi_lower *l, clpi_nest *n, int tile, const clpi_ix *ix);
 int  clpi_access_place(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix);    /* of a load, store or atomic */
-clpi_access clpi_place_of(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix); /* the same without `other`, not added */
+clpi_access clpi_place_of(clpi_lower *l, clpi_nest *n, const clpi_op *op, const clpi_ix *ix);   /* without `other`, not added */
 int64_t clpi_near(int64_t c);     /* a constant as coordinates have it: far out, but not so that sums overflow */
 int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
 

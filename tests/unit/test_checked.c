@@ -97,6 +97,9 @@ static const row rows[] = {
       { VECTOR(8, 8), VECTOR(1, 0) } },
     { "a loop that the fault would never let end",
       "kernel k(in x: i32[N], out o: i32[1]) grid () { var t = 0; while (x[t] != 5) { t += 1; } o[0] = t; }", 1, { VECTOR(5, 8), VECTOR(1, 0) } },
+    { "bounds of a loop that the fault puts far apart",
+      "kernel k(in n: i32[N] pad 2000000000, inout o: i32[1])\n"
+      "grid () { for (s in 0 .. n[8]) { for (t in 0 .. n[8]) { o[0] = o[0] + s * t; } } }", 1, { VECTOR(8, 8), VECTOR(1, 0) } },
     { "in the last step of a sequence", "kernel k(in x: i32[N] block [4] at (k), in t: i32[2], out o: i32[4], scratch s: i32[4])\n"
       "grid (k = N / 4 arbitrary)\n{ if (first(k)) { s[...] = x[...]; } s[...] += x[...]; if (last(k)) { o[...] = s[...] + x[t[1]]; } }", 1,
       { VECTOR(12, 12), VECTOR(2, 0, 1, 4), VECTOR(4, 0) } },
