@@ -46,6 +46,23 @@ static inline clp_array checking_array(clp_dtype dtype, void *data, const int64_
 #define MATRIX(dtype, data, m, n) checking_array(dtype, data, (int64_t[]){ m, n }, 2)
 #define SCALAR(dtype, data) checking_array(dtype, data, NULL, 0)
 
+#define ARRAY(t, p, ...)                                                                                               \
+    { .dtype = t, .rank = (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), .shape = (int64_t[]){ __VA_ARGS__ }, .data = p }
+
+static inline clp_context *interp(void)
+{
+    clp_context *ctx;
+    cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp" }, &ctx), CLP_OK, "%s", clp_last_error(NULL));
+    return ctx;
+}
+
+static inline clp_report *check_kernel(clp_context *ctx, clp_kernel *kernel, const clp_array *arrays, int n, const clp_check_opts *opts)
+{
+    clp_report *report;
+    OK(ctx, clp_check(kernel, arrays, n, opts, &report));
+    return report;
+}
+
 /* The only finding, which must be of this kind and have this in its message. */
 #define FINDS(t, expected_kind, part)                                                                                  \
     do {                                                                                                               \

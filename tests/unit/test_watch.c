@@ -1,13 +1,8 @@
 /* What a run on the interpreter tells to one who watches: touches, values, faults; and that it goes on as a device would. */
 #include <stdarg.h>
-#include <stdio.h>
 
-#include "check/check.h"
+#include "checking.h"
 #include "interp/interp.h"
-#include "support/support.h"
-
-#define ARRAY(t, p, ...)                                                                                               \
-    { .dtype = t, .rank = (int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), .shape = (int64_t[]){ __VA_ARGS__ }, .data = p }
 
 typedef struct watched { clp_context *ctx; clp_kernel *kernel; clpi_check check; } watched;
 
