@@ -327,7 +327,17 @@ $T $f($T a, $T b)
     $T r = a == b ? b : @unpack(convert_$S(next));
     return ((a != a) | (b != b)) ? a + b : r;
 }
-//# nextafter floats
+//# nextafter f32
+/* A step in the bits: from zero the device's own goes to the least normal number where it keeps no subnormals. */
+$T $f($T a, $T b)
+{
+    $U u = as_$U(a), sign = as_$U(b) & 0x80000000u;
+    $U next = ((a < b) == (a > ($T)(0.0f))) ? u + 1u : u - 1u;
+    next = a == ($T)(0.0f) ? sign | 1u : next;
+    $T r = a == b ? b : as_$T(next);
+    return ((a != a) | (b != b)) ? a + b : r;
+}
+//# nextafter f64
 = nextafter($a, $b)
 
 //# round_to f16 f8e4m3 f8e5m2
