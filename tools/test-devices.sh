@@ -231,7 +231,7 @@ test_implementation() {
 }
 
 find_implementations
-for program in clpallas tests/jax/jax_runner tests/diff/diff_runner tests/cases/cases_runner tests/test_cl tests/test_threads tests/test_prelude; do
+for program in clpallas tests/jax/jax_runner tests/diff/diff_runner tests/cases/cases_runner tests/test_cl tests/test_small tests/test_threads tests/test_prelude; do
     [ -x "$build/$program" ] || { echo "test-devices: $build/$program is not built" >&2; exit 2; }
 done
 line implementation test schedule result ""
