@@ -55,8 +55,8 @@ static const char *packed_offset(clpi_emit *e, const packing *p, bool is_element
 static void store_lanes(clpi_emit *e, const packing *p, int slot, const char *type, const char *vector_type, int bytes,
                         const char *value)
 {
-    const char *to = slot_as(e, slot, type), *space = clpi_slot_space(e, slot);
     bool is_element = p->plan->group > 1;
+    const char *to = slot_as(e, slot, is_element ? "part" : type), *space = clpi_slot_space(e, slot);
     if (e->width == 1) {
         clpi_line(e, "%s[%s] = %s;", to, packed_offset(e, p, is_element), value);
     } else if (e->map->vector_dim == e->nest->rank - 1) {
@@ -133,6 +133,9 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
     const clpi_dot *d = stage->step->dot;
     packing p = { &stage->dot, d, is_y };
     clpi_open(e, "%s", "");
+    /* Parts of lanes are stored, whole ones are loaded: by C's rule on types the compiler might do the one before the other. */
+    if (p.plan->group > 1)
+        clpi_line(e, "typedef %s __attribute__((may_alias)) part;", clpi_cl_type(p.plan->group == 2 ? CLP_U16 : CLP_U8, 1));
     if (clpi_begin_nest(e, is_y ? d->b : d->a, is_y ? &stage->pack_b : &stage->pack_a)) {
         e->values[is_y ? d->b_value : d->a_value].n_uses++;
         e->at_point = store_packed;

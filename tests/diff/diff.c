@@ -115,6 +115,8 @@ static const row rows[] = {
     { "dot_edges -p T=u32,A=i32,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
     { "dot_edges -p T=i64,A=i64,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
     { "dot_edges -p T=i8,A=i64,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
+    { "few_products --dim M=6,N=13", 0, NULL },
+    { "few_products -p T=f16 --dim M=6,N=13", 0, NULL },
     { "/matmul -p bm=32,bn=48,bk=16 -i x=randn:70x33 -i y=randn:33x50,1", 1e-5, NULL },
     { "/matmul -i x=randn:200x300 -i y=randn:300x150,1", 1e-5, NULL },
     { "/matmul -p T=bf16,act=relu -i x=randn:100x90 -i y=randn:90x80,1", 1e-2, NULL },
