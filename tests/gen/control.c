@@ -285,7 +285,7 @@ void scatter_shared(gen *g)
     emit(g, "let to = %s[ds((%s) * %d, %d)];", g->places->name, at, s.n[0], s.n[0]);
     if (one_in(g, 3))
         emit(g, "store(%s[to], %s, mask = %s);", g->shared->name, v.name, m.name);
-    else if (is_int(t) && clp_dtype_bits(t) >= 32 && one_in(g, 2))
+    else if (is_int(t) && clp_dtype_bits(t) == 32 && one_in(g, 2))
         emit(g, "atomic_xchg(%s[to], %s);", g->shared->name, v.name);
     else
         emit(g, "%s[to] = %s;", g->shared->name, v.name);

@@ -10,7 +10,7 @@
 #include "base/dtype.h"
 #include "support/support.h"
 
-const limits gen_all = { 33, GEN_AXES, 26 };
+const limits gen_all = { 33, GEN_AXES, 26, false };
 
 int below(gen *g, int n)
 {
@@ -66,11 +66,17 @@ double eps(clp_dtype t)
     }
 }
 
+clp_dtype one_of(gen *g, const clp_dtype *dtypes, int n)
+{
+    const clp_dtype t = dtypes[below(g, n)];
+    return t == CLP_F64 && g->limits.is_narrow ? CLP_F32 : t;
+}
+
 clp_dtype random_number(gen *g)
 {
     static const clp_dtype all[] = { CLP_I8,  CLP_U8,  CLP_I16, CLP_U16, CLP_I32, CLP_U32, CLP_I64, CLP_U64,
                                      CLP_F16, CLP_BF16, CLP_F32, CLP_F64, CLP_I32, CLP_F32, CLP_F32, CLP_F64 };
-    return all[below(g, (int)(sizeof all / sizeof *all))];
+    return one_of(g, all, (int)(sizeof all / sizeof *all));
 }
 
 /* ---- Shapes ---- */

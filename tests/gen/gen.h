@@ -77,8 +77,8 @@ typedef struct made {
     int      n_lines;
 } made;
 
-/* How large a kernel may be: what shrinking lowers first. */
-typedef struct limits { int size, n_axes, n_statements; } limits;
+/* How large a kernel may be: what shrinking lowers first. is_narrow: no f64 and no atomics of 64 bits, which not every device has. */
+typedef struct limits { int size, n_axes, n_statements; bool is_narrow; } limits;
 
 typedef struct grid_axis {
     char name[8];
@@ -120,6 +120,7 @@ double eps(clp_dtype t);
 bool   is_int(clp_dtype t);
 bool   is_flt(clp_dtype t);                     /* with arithmetic: no f8 */
 bool   is_f8(clp_dtype t);
+clp_dtype one_of(gen *g, const clp_dtype *dtypes, int n);        /* f32 in place of an f64 that may not be */
 clp_dtype random_number(gen *g);
 const char *tn(clp_dtype t);
 

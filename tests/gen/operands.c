@@ -236,7 +236,7 @@ static void make_in(gen *g)
 static void make_out(gen *g, bool is_approximate, bool may_alias)
 {
     static const clp_dtype floats[] = { CLP_F32, CLP_F32, CLP_F32, CLP_F16, CLP_BF16, CLP_F64 };
-    const clp_dtype t = is_approximate ? floats[below(g, 6)] : random_storage(g);
+    const clp_dtype t = is_approximate ? one_of(g, floats, 6) : random_storage(g);
     const shape s = random_shape(g, 4);
     const clp_role role = one_in(g, 3) && !is_approximate ? CLP_INOUT : CLP_OUT;
     operand *x = add_operand(g, role, t, "o");
@@ -281,7 +281,7 @@ static void make_scratch(gen *g)
 static void make_atomic(gen *g)
 {
     static const clp_dtype types[] = { CLP_I32, CLP_U32, CLP_I32, CLP_I64, CLP_U64 };
-    operand *x = add_operand(g, CLP_INOUT, types[below(g, 5)], "h");
+    operand *x = add_operand(g, CLP_INOUT, types[below(g, g->limits.is_narrow ? 3 : 5)], "h");
     char dims[64];
     x->ref = random_shape(g, 2);
     x->is_atomic = true;

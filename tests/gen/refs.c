@@ -294,7 +294,8 @@ void atomic_value(gen *g)
     for (int tries = 0; tries < 20 && !x; tries++) {
         const operand *y = &g->k->operands[below(g, g->k->n_operands)];
         const bool is_written = y->role == CLP_OUT || y->role == CLP_INOUT || y->role == CLP_SCRATCH;
-        if (is_written && !y->is_unread && !y->is_absent && is_int(y->dtype) && clp_dtype_bits(y->dtype) >= 32)
+        if (is_written && !y->is_unread && !y->is_absent && is_int(y->dtype) && clp_dtype_bits(y->dtype) >= 32 &&
+            !(g->limits.is_narrow && clp_dtype_bits(y->dtype) > 32))
             x = y;
     }
     if (!x)

@@ -4,9 +4,10 @@
  * Out: a line for each kernel that fails, its shrunk text, also in gen-<seed>-<schedule>.plk; a count. Exit status 1 if
  * one failed, 77 without the device.
  * Decides what is built together: some kernels are one text and one program of the device, which builds them in less time.
- * Where that fails, or one of them does, each is built alone.
+ * Where that fails, or one of them does, each is built alone. --narrow makes kernels for devices without f64 and without
+ * atomics of 64 bits: others of the same seeds.
  *
- * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--print] [--keep]
+ * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--narrow] [--print] [--keep]
  *                   [--checked] */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,6 +26,7 @@ typedef struct setting {
     bool prints, keeps; /* keeps: failures are not shrunk */
     bool is_checked;    /* the device runs checked code, and finds nothing */
     bool reads_back;
+    limits limits;
     int n_passed, n_failed, n_skipped;
     char *text;         /* [MAX_GROUP * TEXT_BYTES] */
     char why[GEN_WHY];  /* how the last kernel failed */
@@ -165,13 +167,17 @@ static bool fails_alike(const made *k, void *user)
 /* The smallest limits first under which the seed still fails, then line by line. */
 static void shrink(setting *s, made *k, outcome o)
 {
-    static const limits smaller[] = { { 3, 0, 8 }, { 3, 1, 8 }, { 3, 1, 16 }, { 3, 3, 16 }, { 5, 1, 26 }, { 5, 3, 26 } };
+    static const limits smaller[] = { { 3, 0, 8, false }, { 3, 1, 8, false }, { 3, 1, 16, false }, { 3, 3, 16, false },
+                                      { 5, 1, 26, false }, { 5, 3, 26, false } };
     wanted w = { s, o };
     made *tried = malloc(sizeof *tried);
+    limits l;
     if (!tried)
         abort();
     for (int i = 0; i < (int)(sizeof smaller / sizeof *smaller); i++) {
-        kernel_make(tried, k->seed, &smaller[i]);
+        l = smaller[i];
+        l.is_narrow = s->limits.is_narrow;
+        kernel_make(tried, k->seed, &l);
         if (fails_alike(tried, &w)) {
             memcpy(k, tried, sizeof *k);
             break;
@@ -240,7 +246,7 @@ static void run_group(setting *s, uint64_t first, int n)
     if (!kernels)
         abort();
     for (int i = 0; i < n; i++) {
-        kernel_make(&kernels[i], first + (uint64_t)i, &gen_all);
+        kernel_make(&kernels[i], first + (uint64_t)i, &s->limits);
         const size_t n_bytes = kernel_text(&kernels[i], s->text + at, TEXT_BYTES);
         if (n_bytes >= TEXT_BYTES)
             abort();
@@ -270,9 +276,11 @@ static bool read_options(setting *s, int argc, char **argv, int64_t *seed, int64
     if (argc < 5 || !is_number(argv[1], seed) || !is_number(argv[2], n))
         return false;
     *group = 16;
+    s->limits = gen_all;
     for (int i = 5; i < argc; i++) {
         s->prints = s->prints || !strcmp(argv[i], "--print");
         s->keeps = s->keeps || !strcmp(argv[i], "--keep");
+        s->limits.is_narrow = s->limits.is_narrow || !strcmp(argv[i], "--narrow");
         s->is_checked = s->is_checked || !strcmp(argv[i], "--checked");
         if (!strcmp(argv[i], "--group") && (++i >= argc || !is_number(argv[i], group) || *group < 1 || *group > MAX_GROUP))
             return false;
@@ -291,7 +299,7 @@ int main(int argc, char **argv)
     setting s = { 0 };
     int64_t seed, n, group;
     if (!read_options(&s, argc, argv, &seed, &n, &group))
-        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--print] [--keep] "
+        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--narrow] [--print] [--keep] "
                           "[--checked]");
     clp_context_opts opts = { .device = argv[3], .checked = s.is_checked };
     for (int i = 0; i < 3; i++)

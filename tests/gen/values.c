@@ -153,7 +153,7 @@ static void approximate_function(gen *g)
     static const clp_dtype floats[] = { CLP_F32, CLP_F64, CLP_F32, CLP_F16, CLP_BF16 };
     const int i = below(g, (int)(sizeof approximate / sizeof *approximate));
     const shape s = random_shape(g, 3);
-    const clp_dtype t = floats[below(g, 5)];
+    const clp_dtype t = one_of(g, floats, 5);
     const value x = need(g, t, &s, EXACT);
     const value y = let(g, t, &s, 3, 0, "clip(%s, %g, %g)", x.name, approximate[i].lo, approximate[i].hi);
     g->pool[g->n_pool - 1].is_zero_free = true;
@@ -301,7 +301,7 @@ static void conversion(gen *g)
                                                    [CLP_U16] = CLP_BF16, [CLP_I32] = CLP_F32, [CLP_U32] = CLP_I32,
                                                    [CLP_I64] = CLP_F64, [CLP_U64] = CLP_I64, [CLP_F16] = CLP_I16,
                                                    [CLP_BF16] = CLP_U16, [CLP_F32] = CLP_U32, [CLP_F64] = CLP_U64 };
-    const clp_dtype twin = twins[x.dtype];
+    const clp_dtype twin = x.dtype == CLP_I64 && g->limits.is_narrow ? CLP_U64 : twins[x.dtype];
     if (one_in(g, 3) && twin && !x.is_zero_free) {
         if (is_flt(x.dtype)) /* the bits of a NaN are free */
             let(g, twin, &x.shape, INFINITY, 0, "bitcast(where(isnan(%s), 1, %s), %s)", x.name, x.name, tn(twin));
@@ -426,7 +426,7 @@ static void dot(gen *g)
                                            [4] = "transpose(%s, (0, 1, 3, 2))" };
     static const clp_dtype types[] = { CLP_F32, CLP_F32, CLP_F16, CLP_BF16, CLP_F64, CLP_I8, CLP_U8, CLP_I16, CLP_I32,
                                        CLP_I64, CLP_F8E4M3, CLP_F8E5M2 };
-    clp_dtype t = types[below(g, 12)], u = t;
+    clp_dtype t = one_of(g, types, 12), u = t;
     if (t == CLP_I8 || t == CLP_U8)
         u = one_in(g, 3) ? CLP_I8 : t;
     if (is_f8(t) && one_in(g, 2))
