@@ -51,9 +51,8 @@ void clpi_close(clpi_emit *e)
 
 const char *clpi_take_text(clpi_emit *e, clpi_str *s)
 {
-    const char *text = s->failed ? "" : clpi_arena_strndup(e->arena, s->text, s->n);
     e->out->failed = e->out->failed || s->failed;
-    clpi_str_done(s);
+    const char *text = clpi_str_keep(s, e->arena);
     return text ? text : "";     /* out of memory: remembered by the arena, or by the text */
 }
 

@@ -277,9 +277,8 @@ static const char *read_arguments(clpi_prelude *p, const char *at, const clpi_re
         clpi_str text;
         clpi_str_init(&text, p->arena->env);
         fn(p, &text, at, (size_t)(end - at), r, args);
-        const char *copy = clpi_arena_strndup(p->arena, text.text, text.n);
-        p->functions.failed = p->functions.failed || text.failed || !copy;
-        clpi_str_done(&text);
+        const char *copy = clpi_str_keep(&text, p->arena);
+        p->functions.failed = p->functions.failed || !copy;
         assert(*out_n < MAX_ARGS);
         out_args[(*out_n)++] = copy ? copy : "";
         at = end;

@@ -59,13 +59,6 @@ static void touch(void *user, const clpi_touch *t)
         }
 }
 
-static bool pass_over(void *user, const clpi_fault *fault)
-{
-    (void)user;
-    (void)fault;
-    return true;
-}
-
 /* Watches one run; marks: [elements of the operand]. */
 static clp_status watch_run(clpi_check *check, int operand, cell **cells, map_mark *marks)
 {
@@ -75,7 +68,7 @@ static clp_status watch_run(clpi_check *check, int operand, cell **cells, map_ma
     if (!*cells)
         return clpi_fail(check->env, CLP_ERR_OOM, "out of memory");
     watcher w = { .check = check, .cells = *cells };
-    const clpi_watch watch = { .user = &w, .enter = enter, .touch = touch, .fault = pass_over };
+    const clpi_watch watch = { .user = &w, .enter = enter, .touch = touch, .fault = clpi_go_on };
     CLP_TRY(clpi_snapshot_run(check, CLP_ORDER_FORWARD, 0, &watch));
     for (uint64_t g = 0; g < check->snapshot.n_granules; g++) {
         const cell *c = &(*cells)[g];

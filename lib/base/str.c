@@ -92,3 +92,10 @@ void clpi_str_cut(clpi_str *s, size_t n)
     if (s->cap)
         s->text[n] = 0;
 }
+
+char *clpi_str_keep(clpi_str *s, clpi_arena *arena)
+{
+    char *text = s->failed ? NULL : clpi_arena_strndup(arena, s->text, s->n);
+    clpi_str_done(s);
+    return text;
+}

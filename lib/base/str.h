@@ -2,7 +2,7 @@
 #ifndef CLPI_STR_H
 #define CLPI_STR_H
 
-#include "base/env.h"
+#include "base/arena.h"
 
 typedef struct clpi_str {
     clpi_env *env;
@@ -18,5 +18,7 @@ void clpi_str_add_v(clpi_str *s, const char *format, va_list args);
 void clpi_str_put(clpi_str *s, const char *bytes, size_t n);
 void clpi_str_puts(clpi_str *s, const char *text);
 void clpi_str_cut(clpi_str *s, size_t n);     /* keep the first n bytes */
+/* The text in an arena; s is done with. NULL: out of memory, now or when it was put together. */
+char *clpi_str_keep(clpi_str *s, clpi_arena *arena);
 
 #endif

@@ -76,7 +76,6 @@ clp_status clpi_orders_keep(clpi_orders *orders, const char *name);      /* what
 /* Marks in check->is_unsettled the elements of work that are not as kept, and remembers the first. */
 clp_status clpi_orders_compare(clpi_orders *orders, const char *name);
 clp_status clpi_orders_report(clpi_orders *orders);
-bool       clpi_go_on(void *user, const clpi_fault *fault);     /* the fault of a watch: as a device would */
 
 /* The write or atomic that was the last to touch an element (at: from the operand's place) in a forward run. 0: none. */
 typedef struct clpi_writer { uint32_t op; uint64_t sequence; int64_t program[CLPI_MAX_AXES]; } clpi_writer;

@@ -337,7 +337,6 @@ clp_status clpi_bisect(clpi_check *check, clpi_device *device, const clpi_writer
         clpi_str_puts(&b.words, "no value on the way there differs once it is stored");
     }
     out->op = b.op;
-    out->words = status || b.words.failed ? NULL : clpi_arena_strndup(arena, b.words.text, b.words.n);
-    clpi_str_done(&b.words);
+    out->words = clpi_str_keep(&b.words, arena);
     return status ? status : out->words ? CLP_OK : CLP_ERR_OOM;
 }

@@ -22,12 +22,6 @@ struct clpi_order_sums {
 
 struct clpi_order_first { uint64_t number, bits, kept_bits; const char *name, *kept_name; };
 
-bool clpi_go_on(void *user, const clpi_fault *fault)
-{
-    (void)user, (void)fault;
-    return true;
-}
-
 /* ---- Copies ---- */
 
 clp_status clpi_kept_new(clpi_check *check, clpi_kept *out)
@@ -264,8 +258,7 @@ static clp_status report_operand(clpi_orders *orders, int operand)
     clpi_number_print(&s, dtype, first->kept_bits);
     clpi_str_add(&s, ", %s ", first->name);
     clpi_number_print(&s, dtype, first->bits);
-    found.message = s.failed ? NULL : clpi_arena_strndup(clpi_report_arena(check->report), s.text, s.n);
-    clpi_str_done(&s);
+    found.message = clpi_str_keep(&s, clpi_report_arena(check->report));
     return found.message ? clpi_report_add(check->report, &found) : CLP_ERR_OOM;
 }
 

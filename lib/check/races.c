@@ -185,12 +185,6 @@ static void details_wrote(void *user, const clpi_touch *touch)
     details_row(user, touch, true);
 }
 
-static bool pass_over(void *user, const clpi_fault *fault)
-{
-    (void)user, (void)fault;
-    return true;
-}
-
 /* ---- Findings ---- */
 
 /* The operand to name: the one that is written, or updated. */
@@ -261,7 +255,7 @@ static clp_status races_close(void *state)
     d.items = CLPI_NEW_N(&check->snapshot.arena, detail, (size_t)cap);
     if (!d.items)
         return CLP_ERR_OOM;
-    const clpi_watch watch = { .user = &d, .enter = details_enter, .touch = details_touch, .wrote = details_wrote, .fault = pass_over };
+    const clpi_watch watch = { .user = &d, .enter = details_enter, .touch = details_touch, .wrote = details_wrote, .fault = clpi_go_on };
     for (; d.base < n_racy; d.base += d.n) {
         d.n = n_racy - d.base < cap ? n_racy - d.base : cap;
         memset(d.items, 0, (size_t)d.n * sizeof *d.items);

@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "check/check.h"
+#include "check/tally.h"
 #include "text/text.h"
 
 struct clp_report {
@@ -114,8 +114,7 @@ clp_status clpi_report_fact(clp_report *report, const char *format, ...)
     va_start(args, format);
     clpi_str_add_v(&s, format, args);
     va_end(args);
-    const char *text = s.failed ? NULL : clpi_arena_strndup(&report->arena, s.text, s.n);
-    clpi_str_done(&s);
+    const char *text = clpi_str_keep(&s, &report->arena);
     return text && CLPI_PUSH(&report->arena, &report->facts, text) ? CLP_OK : CLP_ERR_OOM;
 }
 
@@ -139,14 +138,6 @@ void clpi_report_difference(clp_report *report, int operand, const int64_t *elem
 static int rank_of(const clpi_operand *x)
 {
     return x->role == CLP_SCRATCH ? x->ref_rank : x->rank;
-}
-
-static void put_element(clpi_str *s, const int64_t *element, int rank)
-{
-    clpi_str_puts(s, "[");
-    for (int d = 0; d < rank; d++)
-        clpi_str_add(s, "%s%lld", d ? ", " : "", (long long)element[d]);
-    clpi_str_puts(s, "]");
 }
 
 /* "; 16 elements [0:16]", of one element nothing; "in" before a box that has others too. */
@@ -195,7 +186,7 @@ static void word_race(const clp_report *r, const clpi_found *f, clpi_str *s)
         if (i == 0)
             clpi_str_puts(s, "element ");
         if (i == 0)
-            put_element(s, f->element, x->rank);
+            clpi_element_print(s, f->element, x->rank);
         else
             clpi_str_puts(s, verb[0] == verb[1] ? "it too" : "it");
         if (operand != f->operand)
@@ -223,11 +214,11 @@ static void word_memory(const clp_report *r, const clpi_found *f, clpi_str *s)
     if (f->n_programs) {
         clpi_program_print(r->ir, f->program[0], s);
         clpi_str_puts(s, " reads element ");
-        put_element(s, f->element, rank_of(x));
+        clpi_element_print(s, f->element, rank_of(x));
         clpi_str_puts(s, ", which nobody wrote");
     } else {
         clpi_str_puts(s, "no program writes element ");
-        put_element(s, f->element, rank_of(x));
+        clpi_element_print(s, f->element, rank_of(x));
     }
     put_elements(s, f, rank_of(x));
     uint64_t all = 1;
@@ -271,13 +262,6 @@ static void put_place(const clp_report *r, const clpi_found *f, const char *mess
         clpi_op_print(ir, f->op[i], s);
 }
 
-static const char *take_text(clp_report *r, clpi_str *s)
-{
-    const char *text = s->failed ? NULL : clpi_arena_strndup(&r->arena, s->text, s->n);
-    clpi_str_done(s);
-    return text;
-}
-
 static clp_status word(clp_report *r, const clpi_found *f, clp_finding *out)
 {
     clpi_str s;
@@ -290,7 +274,7 @@ static clp_status word(clp_report *r, const clpi_found *f, clp_finding *out)
         word_race(r, f, &s);
     else
         word_memory(r, f, &s);
-    out->message = take_text(r, &s);
+    out->message = clpi_str_keep(&s, &r->arena);
     if (!out->message)
         return CLP_ERR_OOM;
     clpi_str_init(&s, r->env);
@@ -298,7 +282,7 @@ static clp_status word(clp_report *r, const clpi_found *f, clp_finding *out)
     for (int i = 0; i < out->n_accesses; i++)
         put_place(r, f, out->message, i, &s);
     clpi_str_puts(&s, "\n");
-    out->text = take_text(r, &s);
+    out->text = clpi_str_keep(&s, &r->arena);
     return out->text ? CLP_OK : CLP_ERR_OOM;
 }
 
@@ -366,7 +350,7 @@ static void put_difference(const clp_report *r, clpi_str *s)
     if (!d->operand)
         return;
     clpi_str_add(s, "largest difference: %s", d->operand);
-    put_element(s, d->element, d->rank);
+    clpi_element_print(s, d->element, d->rank);
     clpi_str_add(s, " is %.9g on the device, %.9g on the interpreter: %.3g ulp\n", d->got, d->expected, d->ulp);
 }
 
@@ -386,7 +370,7 @@ static clp_status make_text(clp_report *r)
     else
         clpi_str_add(&s, "%s: %lld finding%s%s\n", r->ir->name, (long long)n, n == 1 ? "" : "s",
                      r->n_dropped ? ", of which the first are shown" : "");
-    r->text = take_text(r, &s);
+    r->text = clpi_str_keep(&s, &r->arena);
     return r->text ? CLP_OK : CLP_ERR_OOM;
 }
 

@@ -76,9 +76,8 @@ void clpi_tally_place(const clpi_tally *t, const clpi_found *found, clpi_str *s)
 
 void clpi_tally_say(clpi_tally *t, clpi_found *found, clpi_str *s)
 {
-    found->message = s->failed ? NULL : clpi_arena_strndup(clpi_report_arena(t->check->report), s->text, s->n);
+    found->message = clpi_str_keep(s, clpi_report_arena(t->check->report));
     t->failed |= !found->message;
-    clpi_str_done(s);
 }
 
 clp_status clpi_tally_report(clpi_tally *t)

@@ -188,8 +188,7 @@ static clp_status report_operand(verifier *v, int operand)
     found.op[0] = writer.op;
     found.op[1] = culprit.op;
     memcpy(found.program[0], writer.program, sizeof writer.program);
-    found.message = s.failed ? NULL : clpi_arena_strndup(clpi_report_arena(check->report), s.text, s.n);
-    clpi_str_done(&s);
+    found.message = clpi_str_keep(&s, clpi_report_arena(check->report));
     return found.message ? clpi_report_add(check->report, &found) : CLP_ERR_OOM;
 }
 

@@ -26,9 +26,8 @@ void clpi_diag_add(clpi_diag *diag, clpi_pos pos, const char *format, ...)
     va_start(args, format);
     clpi_str_add_v(&s, format, args);
     va_end(args);
-    const char *text = clpi_arena_strndup(diag->arena, s.text, s.n);
-    diag->failed = diag->failed || s.failed || !text;
-    clpi_str_done(&s);
+    const char *text = clpi_str_keep(&s, diag->arena);
+    diag->failed = diag->failed || !text;
     diag->errors[diag->n_errors].pos = pos;
     diag->errors[diag->n_errors++].text = text ? text : "out of memory";
 }

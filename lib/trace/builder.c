@@ -29,8 +29,7 @@ void clpi_builder_fail(clp_builder *b, const char *format, ...)
     va_start(args, format);
     clpi_str_add_v(&s, format, args);
     va_end(args);
-    b->message = s.failed ? NULL : clpi_arena_strndup(b->arena, s.text, s.n);
-    clpi_str_done(&s);
+    b->message = clpi_str_keep(&s, b->arena);
 }
 
 void clpi_end_reach(clp_builder *b, uint32_t begin, uint32_t end)

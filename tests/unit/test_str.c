@@ -23,6 +23,24 @@ Test(str, appends_in_all_ways)
     clpi_env_done(&env);
 }
 
+Test(str, is_kept_in_an_arena)
+{
+    clpi_env env;
+    clpi_str s;
+    clpi_arena arena;
+    clpi_env_init(&env, NULL, NULL);
+    clpi_arena_init(&arena, &env);
+    clpi_str_init(&s, &env);
+    clpi_str_add(&s, "axis %s", "i");
+    cr_expect_str_eq(clpi_str_keep(&s, &arena), "axis i");
+    cr_expect_eq(s.n, 0);
+    cr_expect_str_eq(clpi_str_keep(&s, &arena), "");
+    s.failed = true;
+    cr_expect_null(clpi_str_keep(&s, &arena));
+    clpi_arena_done(&arena);
+    clpi_env_done(&env);
+}
+
 Test(str, grows_by_pieces_of_any_length)
 {
     clpi_env env;
