@@ -53,7 +53,9 @@ void clpi_device_discard(clpi_device *device, void *exe)
 
 static clp_status launch(clpi_device *device, void *exe, const clpi_bound *bound, const clpi_place *places, const char **out_fault)
 {
-    const clpi_launch launch = { .bound = bound, .places = places, .order = CLP_ORDER_FORWARD, .is_quiet = true };
+    static const clpi_watch go_on = { .fault = clpi_go_on };      /* of the interpreter, where a test has it for a device */
+    const clpi_watch *watch = device->backend == &clpi_interp_backend ? &go_on : NULL;
+    const clpi_launch launch = { .bound = bound, .places = places, .order = CLP_ORDER_FORWARD, .watch = watch, .is_quiet = true };
     clpi_check *check = device->check;
     void *event;
     double seconds;
