@@ -206,10 +206,9 @@ bool clpi_place_lanes(const clpi_run *run, const clpi_view *view, const clpi_ref
 int64_t clpi_place_fault(const clpi_run *run, const clpi_view *view, const clpi_ref_dim *dims, const uint8_t *mask, int64_t *out_index)
 {
     for (int64_t l = 0; l < view->n; l++) {
-        int64_t position[CLP_MAX_RANK], tile_lane = 0, rest = l;
+        int64_t position[CLP_MAX_RANK], tile_lane = 0;
         bool is_out = false;
-        for (int d = view->rank - 1; d >= 0; rest /= view->shape[d], d--)
-            position[d] = rest % view->shape[d];
+        clpi_shape_index(view->shape, view->rank, l, position);
         for (int d = view->tile_dim; d < view->tile_dim + view->tile_rank; d++)
             tile_lane = tile_lane * view->shape[d] + position[d];
         bool seen_tile = false;

@@ -179,15 +179,6 @@ static double block_now(const program_sum *s, int operand)
     return n;
 }
 
-static bool depends_on_data(const clpi_plan *plan, int operand)
-{
-    const clpi_operand *x = &plan->ir->operands[operand];
-    for (int d = 0; x->has_block && d < x->rank; d++)
-        if (plan->when[x->block[d].index.id] == CLPI_WHEN_DATA)
-            return true;
-    return false;
-}
-
 counts count_launch(const job *j, const clpi_bound *bound)
 {
     counts c = { 0, 0 };
@@ -202,7 +193,7 @@ counts count_launch(const job *j, const clpi_bound *bound)
     bool by_block[64] = { false };
     for (int i = 0; i < j->n && i < 64; i++) {
         const int x = job_operand(j, i);
-        by_block[i] = depends_on_data(j->plan, x);
+        by_block[i] = clpi_block_reads_data(j->plan, x);
         const double twice = j->ir->operands[x].role == CLP_INOUT ? 2 : 1;
         if (!by_block[i] && j->ir->operands[x].role != CLP_SCALAR)
             c.bytes += twice * (double)array_bytes(&j->args[i]);

@@ -275,7 +275,7 @@ static void show_value(const char *label, const clpi_type *type, const void *dat
     }
 }
 
-static void show_op(trace *t, uint32_t i, const void *(*value)(const void *run, clp_val v), const void *run)
+static void show_op(trace *t, uint32_t i, clpi_value_fn *value, const void *run)
 {
     const clpi_op *op = &t->ir->ops.items[i];
     const statement *s = &t->statements.items[t->statement_of[i]];
@@ -296,7 +296,7 @@ static bool is_loop(const trace *t, uint32_t region)
 }
 
 /* A turn of a loop begins: says so, or says nothing more of this loop. */
-static void begin_turn(trace *t, uint32_t region, const void *(*value)(const void *run, clp_val v), const void *run)
+static void begin_turn(trace *t, uint32_t region, clpi_value_fn *value, const void *run)
 {
     const clpi_op *op = &t->ir->ops.items[region];
     const uint32_t s = t->statement_of[region];
@@ -313,8 +313,7 @@ static void begin_turn(trace *t, uint32_t region, const void *(*value)(const voi
 }
 
 /* Follows op i through the loops around it, outermost first; false: it lies in a turn that is not shown. */
-static bool follow(trace *t, uint32_t region, uint32_t inside, bool is_done, const void *(*value)(const void *run, clp_val v),
-                   const void *run)
+static bool follow(trace *t, uint32_t region, uint32_t inside, bool is_done, clpi_value_fn *value, const void *run)
 {
     if (!region)
         return true;
@@ -339,7 +338,7 @@ static void end_loop(trace *t, uint32_t region, bool is_visible)
     *turn = (turns){ 0 };
 }
 
-static void step(void *user, uint32_t i, const void *(*value)(const void *run, clp_val v), const void *run)
+static void step(void *user, uint32_t i, clpi_value_fn *value, const void *run)
 {
     trace *t = user;
     if (t->is_constant[i]) {

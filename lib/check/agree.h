@@ -72,7 +72,8 @@ typedef struct clpi_orders {
 
 /* Runs forward on the interpreter, which is kept; results stay in work. */
 clp_status clpi_orders_open(clpi_check *check, clpi_orders *out);
-clp_status clpi_orders_keep(clpi_orders *orders, const char *name);      /* what is in work now */
+/* What is in work now. name: alive as long as the orders; NULL: out of memory. */
+clp_status clpi_orders_keep(clpi_orders *orders, const char *name);
 /* Marks in check->is_unsettled the elements of work that are not as kept, and remembers the first. */
 clp_status clpi_orders_compare(clpi_orders *orders, const char *name);
 clp_status clpi_orders_report(clpi_orders *orders);

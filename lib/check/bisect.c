@@ -231,7 +231,7 @@ static void put_into_words(bisector *b, const clpi_probe *probe, const moment *m
 {
     const clpi_check *check = b->check;
     const clpi_type *t = clpi_type_of(check->ir, (clp_val){ probe->op });
-    int64_t program[CLPI_MAX_AXES], element[CLP_MAX_RANK], rest = c->worst.at;
+    int64_t program[CLPI_MAX_AXES], element[CLP_MAX_RANK];
     clpi_program_at(check->snapshot.bound, b->writer->sequence, (uint64_t)m->key[0], program);
     clpi_str_cut(&b->words, 0);
     clpi_str_puts(&b->words, "in ");
@@ -242,10 +242,7 @@ static void put_into_words(bisector *b, const clpi_probe *probe, const moment *m
         if (pos.line)
             clpi_str_add(&b->words, " at %u:%u", (unsigned)pos.line, (unsigned)pos.column);
     }
-    for (int d = t->rank - 1; d >= 0; d--) {
-        element[d] = rest % t->shape[d];
-        rest /= t->shape[d];
-    }
+    clpi_shape_index(t->shape, t->rank, c->worst.at, element);
     clpi_str_puts(&b->words, t->rank ? ", element " : ", it");
     if (t->rank)
         clpi_element_print(&b->words, element, t->rank);

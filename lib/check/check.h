@@ -1,12 +1,15 @@
 /* check: what the files of this folder share.
  *
- *     check.c       clp_check and clp_verify: the pipeline
- *     checkers.c    the table of checkers, and the watch that feeds them
- *     snapshot.c    copies of the arrays' memory, to run on as often as needed; launches on the interpreter
- *     shadow.c      the elements of what the kernel writes, numbered; owners.c: who touched each
- *     races.c memory.c values.c                          checkers: what they watch for stands in their heads
- *     orders.c verify.c bisect.c proofs.c                parts that run the kernel, or look at it, in their own ways
- *     report.c      findings: merged, ordered, worded
+ *     check.c              clp_check and clp_verify: the pipeline
+ *     proofs.c             what holds for all shapes; prove.h is the map of the files below it
+ *     snapshot.c           copies of the arrays' memory, to run on as often as needed; launches on the interpreter
+ *     checkers.c           the table of checkers, and the watch that feeds them
+ *     races.c owners.c memory.c values.c         checkers: what they watch for stands in their heads
+ *     shadow.c tally.c     what they share: elements of what the kernel writes, numbered; findings counted
+ *     orders.c             results under other orders of the programs
+ *     verify.c bisect.c    the device against the interpreter; the first statement that differs. agree.h: device.c runs it,
+ *                          levels.c and compare.c know how far values may be apart, probe.c makes a kernel tell them
+ *     report.c             findings: merged, ordered, worded
  *
  * A new check that looks at one run is a row of the table; one that needs other runs is a call in check.c.               */
 #ifndef CLPI_CHECK_H
@@ -102,8 +105,8 @@ typedef struct clpi_checker {
     void       (*enter)(void *state, uint64_t sequence, uint64_t step, const int64_t *program);
     void       (*touch)(void *state, const clpi_touch *touch);
     void       (*wrote)(void *state, const clpi_touch *touch);
-    void       (*step) (void *state, uint32_t op, const void *(*value)(const void *run, clp_val v), const void *run);
-    bool       (*fault)(void *state, const clpi_fault *fault);        /* true: reported */
+    void       (*step) (void *state, uint32_t op, clpi_value_fn *value, const void *run);
+    void       (*fault)(void *state, const clpi_fault *fault);        /* the run goes on */
     clp_status (*close)(void *state);
 } clpi_checker;
 

@@ -38,7 +38,7 @@ static void wrote(void *user, const clpi_touch *t)
             c->checker[i]->wrote(c->state[i], t);
 }
 
-static void step(void *user, uint32_t op, const void *(*value)(const void *run, clp_val v), const void *run)
+static void step(void *user, uint32_t op, clpi_value_fn *value, const void *run)
 {
     const crowd *c = user;
     for (int i = 0; i < c->n; i++)
@@ -52,7 +52,7 @@ static bool fault(void *user, const clpi_fault *f)
     c->has_failed |= !f->text;
     for (int i = 0; i < c->n && f->text; i++)
         if (c->checker[i]->fault)
-            (void)c->checker[i]->fault(c->state[i], f);
+            c->checker[i]->fault(c->state[i], f);
     return true;
 }
 

@@ -106,11 +106,8 @@ static void touch_scratch(memory *m, const clpi_touch *touch, bool reads, bool w
     bool *is_counted = m->is_counted[touch->operand];
     for (int64_t i = 0, at = touch->at; i < touch->n; i++, at += touch->step) {
         if (reads && stamp[at] != m->stamp_now && !is_counted[at]) {
-            int64_t element[CLP_MAX_RANK], rest = at;
-            for (int d = x->ref_rank - 1; d >= 0; d--) {
-                element[d] = rest % x->ref_size[d];
-                rest /= x->ref_size[d];
-            }
+            int64_t element[CLP_MAX_RANK];
+            clpi_shape_index(x->ref_size, x->ref_rank, at, element);
             is_counted[at] = true;
             add_read(m, touch, element);
         }
@@ -222,7 +219,7 @@ static void faults_enter(void *state, uint64_t sequence, uint64_t step, const in
     clpi_tally_enter(state, program);
 }
 
-static bool faults_fault(void *state, const clpi_fault *fault)
+static void faults_fault(void *state, const clpi_fault *fault)
 {
     static const clp_finding_kind kinds[] = {
         [CLPI_FAULT_INDEX] = CLP_FINDING_OUT_OF_BOUNDS,
@@ -233,10 +230,9 @@ static bool faults_fault(void *state, const clpi_fault *fault)
     bool is_new;
     clpi_found *found = clpi_tally_find(t, kinds[fault->kind], fault->op, fault->operand, &is_new);
     if (!found || !is_new)
-        return found != NULL;
+        return;
     found->message = clpi_arena_strndup(clpi_report_arena(t->check->report), fault->text, strlen(fault->text));
     t->failed |= !found->message;
-    return found->message != NULL;
 }
 
 static clp_status faults_close(void *state)

@@ -7,7 +7,6 @@
  * rounding explains: n additions of values up to v move the sum by no more than 2 n u (|given| + n v), u being half a
  * step at 1. That is the bound of the worst case, so a difference beyond it is none of rounding.                        */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "check/agree.h"
@@ -92,7 +91,7 @@ static void count_touch(void *user, const clpi_touch *touch)
     }
 }
 
-static void measure(void *user, uint32_t at, const void *(*value)(const void *, clp_val), const void *run)
+static void measure(void *user, uint32_t at, clpi_value_fn *value, const void *run)
 {
     const clpi_orders *orders = user;
     const clpi_ir *ir = orders->check->ir;
@@ -152,9 +151,9 @@ clp_status clpi_orders_open(clpi_check *check, clpi_orders *out)
 
 clp_status clpi_orders_keep(clpi_orders *orders, const char *name)
 {
-    orders->kept_name = clpi_arena_strndup(&orders->check->snapshot.arena, name, strlen(name));
+    orders->kept_name = name;
     clpi_kept_take(orders->check, &orders->kept);
-    return orders->kept_name ? CLP_OK : CLP_ERR_OOM;
+    return name ? CLP_OK : CLP_ERR_OOM;
 }
 
 static void compare_operand(clpi_orders *orders, int operand, const char *name)
@@ -177,13 +176,10 @@ static void compare_operand(clpi_orders *orders, int operand, const char *name)
 
 clp_status clpi_orders_compare(clpi_orders *orders, const char *name)
 {
-    const char *kept = clpi_arena_strndup(&orders->check->snapshot.arena, name, strlen(name));
-    if (!kept)
-        return CLP_ERR_OOM;
-    for (int i = 0; i < orders->check->ir->n_operands; i++)
+    for (int i = 0; name && i < orders->check->ir->n_operands; i++)
         if (clpi_is_result(orders->check, i))
-            compare_operand(orders, i, kept);
-    return CLP_OK;
+            compare_operand(orders, i, name);
+    return name ? CLP_OK : CLP_ERR_OOM;
 }
 
 /* ---- Who wrote it ---- */
@@ -294,16 +290,14 @@ static clp_status run_boxes(clpi_orders *orders, int axis)
         check->snapshot.bound = whole;
     }
     CLP_TRY(status);
-    char name[80];
-    snprintf(name, sizeof name, "boxes:%s", check->ir->axes[axis].name);
-    return clpi_orders_compare(orders, name);
+    return clpi_orders_compare(orders, clpi_arena_printf(&check->snapshot.arena, "boxes:%s", check->ir->axes[axis].name));
 }
 
 static clp_status run_order(clpi_orders *orders, clp_order order, uint64_t seed)
 {
-    char name[40] = "reverse";
+    const char *name = "reverse";
     if (order == CLP_ORDER_SHUFFLE)
-        snprintf(name, sizeof name, "shuffle:%llu", (unsigned long long)seed);
+        name = clpi_arena_printf(&orders->check->snapshot.arena, "shuffle:%llu", (unsigned long long)seed);
     clpi_snapshot_reset(orders->check);
     CLP_TRY(clpi_snapshot_run(orders->check, order, seed, NULL));
     return clpi_orders_compare(orders, name);

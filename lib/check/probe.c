@@ -116,22 +116,10 @@ static bool copy_op(prober *p, uint32_t i)
     return ok && CLPI_PUSH(out->arena, &out->ops, op);
 }
 
-static bool is_taken(const clpi_ir *ir, const char *name)
-{
-    bool taken = false;
-    for (int i = 0; i < ir->n_operands; i++)
-        taken = taken || strcmp(ir->operands[i].name, name) == 0;
-    for (int i = 0; i < ir->n_axes; i++)
-        taken = taken || strcmp(ir->axes[i].name, name) == 0;
-    for (int i = 0; i < ir->n_dims; i++)
-        taken = taken || strcmp(ir->dims[i], name) == 0;
-    return taken;
-}
-
 static const char *free_name(const prober *p, int number)
 {
     const char *name = clpi_arena_printf(p->out->arena, "probe%d", number);
-    while (name && is_taken(p->in, name))
+    while (name && clpi_name_is_taken(p->in, name))
         name = clpi_arena_printf(p->out->arena, "%s_", name);
     return name;
 }

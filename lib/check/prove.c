@@ -38,16 +38,6 @@ static void question_end(prover *p, question q)
     clpi_arena_rewind(&p->question, q.arena);
 }
 
-/* Whether the block of an operand stands where prefetched data say. */
-static bool is_of_data(const prover *p, int operand)
-{
-    const clpi_operand *x = &p->ir->operands[operand];
-    for (int d = 0; x->has_block && d < x->rank; d++)
-        if (p->plan->when[x->block[d].index.id] == CLPI_WHEN_DATA)
-            return true;
-    return false;
-}
-
 /* ---- Small facts ---- */
 
 static void add_at_least(prover *p, const clpi_poly *a, const clpi_poly *b, int64_t by)       /* a >= b + by */
@@ -160,25 +150,13 @@ static bool are_apart(prover *p, const access *a, const access *b)
     return true;
 }
 
-static clpi_touch_kind kind_of(const clpi_op *op)
-{
-    const unsigned flags = clpi_ops[op->kind].flags;
-    return !(flags & CLP_WRITE) ? CLPI_TOUCH_READ : flags & CLP_READ ? CLPI_TOUCH_ATOMIC : CLPI_TOUCH_WRITE;
-}
-
-/* Two reads and two atomics may meet. */
-static bool conflict(clpi_touch_kind a, clpi_touch_kind b)
-{
-    return a == CLPI_TOUCH_WRITE || b == CLPI_TOUCH_WRITE || a != b;
-}
-
-/* All pairs of a list that conflict; *out_of_two: a pair was of two operands. */
+/* All pairs of a list that may race; *out_of_two: a pair was of two operands. */
 static bool are_all_apart(prover *p, const access *list, int n, bool *out_of_two)
 {
     *out_of_two = false;
     for (int i = 0; i < n; i++)
         for (int k = i; k < n; k++) {
-            if (!conflict(list[i].kind, list[k].kind))
+            if (!clpi_touches_race(list[i].kind, list[k].kind))
                 continue;
             *out_of_two = *out_of_two || list[i].operand != list[k].operand;
             if (!are_apart(p, &list[i], &list[k]))
@@ -197,7 +175,7 @@ static int list_accesses(const prover *p, int storage, bool of_blocks, access **
         const clpi_op *op = &ir->ops.items[id];
         if (op->operand < 0 || p->plan->storage[op->operand] != storage)
             continue;
-        const access a = { op->operand, of_blocks ? 0 : id, kind_of(op) };
+        const access a = { op->operand, of_blocks ? 0 : id, clpi_touch_kind_of(op) };
         bool is_known = false;
         for (int i = 0; of_blocks && i < n; i++)
             is_known = is_known || ((*out)[i].operand == a.operand && (*out)[i].kind == a.kind);
@@ -267,23 +245,6 @@ static bool is_block_inside(prover *p, int operand)
 
 /* ---- Indices ---- */
 
-/* Constants that building has compared with the size. */
-static bool is_range_plain(const prover *p, const clpi_op *op)
-{
-    const clpi_operand *x = &p->ir->operands[op->operand];
-    for (uint32_t i = 0; i < op->n_subs; i++) {
-        const clpi_sub *sub = &clpi_subs(p->ir, op)[i];
-        const int64_t n = sub->kind == CLPI_SUB_RANGE ? sub->size : 1;
-        int64_t first, last;
-        if (sub->kind == CLPI_SUB_TILE || !clpi_const_int(p->ir, clpi_args(p->ir, op)[i], &first))
-            return false;
-        last = n > 0 ? first + (n - 1) * sub->stride * (sub->kind == CLPI_SUB_RANGE) : first;
-        if (n > 0 && (first < 0 || last < 0 || first >= x->ref_size[i] || last >= x->ref_size[i]))
-            return false;
-    }
-    return true;
-}
-
 static bool is_range_inside(prover *p, uint32_t id)
 {
     clpi_symbols *s = p->symbols;
@@ -314,10 +275,14 @@ static bool has_races(const prover *p, int operand)
     return p->plan->storage[operand] == operand && p->plan->is_written[operand] && role != CLP_SCRATCH && role != CLP_SCALAR;
 }
 
+/* Constants that building has compared with the size are none. */
 static bool has_range(const prover *p, uint32_t id)
 {
     const clpi_op *op = &p->ir->ops.items[id];
-    return op->operand >= 0 && p->ir->operands[op->operand].role != CLP_SCALAR && !is_range_plain(p, op);
+    bool may_leave = false;
+    for (uint32_t i = 0; op->operand >= 0 && i < op->n_subs; i++)
+        may_leave = may_leave || clpi_sub_may_leave(p->ir, op, i);
+    return may_leave && p->ir->operands[op->operand].role != CLP_SCALAR;
 }
 
 /* The tables, with one row for all there is to decide. */
@@ -357,7 +322,7 @@ static clp_status prove_all(prover *p)
     for (int i = 0; i < out->n_races; i++)
         CLP_TRY(prove_storage(p, &out->races[i]));
     for (int i = 0; i < out->n_blocks; i++) {
-        p->symbols->why = is_of_data(p, out->blocks[i].operand) ? CLPI_OPAQUE_PREFETCHED : CLPI_OPAQUE_NOT;
+        p->symbols->why = clpi_block_reads_data(p->plan, out->blocks[i].operand) ? CLPI_OPAQUE_PREFETCHED : CLPI_OPAQUE_NOT;
         bool is_proved = is_block_inside(p, out->blocks[i].operand);
         out->blocks[i].proof = is_proved ? (clpi_proof){ .verdict = CLPI_PROVED } : (clpi_proof){ CLPI_UNDECIDED, reason(p), NULL };
     }

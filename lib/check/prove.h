@@ -5,11 +5,13 @@
  * is no constant: can it leave its ref? `Proved` holds for every launch that binding accepts (every size of the grid, every
  * box of it, whatever prefetched and loaded data are); `found` names a launch, by its dims and scalars, where it happens.
  *
- * prove.c decides. What it wants to show it denies, and asks whether that can be; what it cannot show it looks for:
- *     symbols.c places.c           values of the kernel as polynomials of dims, scalars, program ids and lanes
- *     facts.c poly.c function.c    polynomials, and what is known of their variables
+ * prove.c decides. What it wants to show it denies, and asks whether that can be; what it cannot show it looks for. From the
+ * bottom up:
  *     linear.c                     whether equations and inequalities can hold for integers: "no" is certain, "maybe" is not
- *     witness.c walk.c             launches small enough to be tried, program by program                                 */
+ *     poly.c function.c facts.c    polynomials, quotients and extremes of them, and what is known of their variables
+ *     symbols.c places.c           values of the kernel as polynomials of dims, scalars, program ids and lanes
+ *     witness.c walk.c             launches small enough to be tried, program by program
+ *     prove.c prove_print.c        the questions, and the answers in words                                               */
 #ifndef CLPI_CHECK_PROVE_H
 #define CLPI_CHECK_PROVE_H
 

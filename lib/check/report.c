@@ -157,8 +157,8 @@ static void put_elements(clpi_str *s, const clpi_found *f, int rank)
 /* "writes", of an access. */
 static const char *verb_of(const clpi_ir *ir, uint32_t op)
 {
-    unsigned flags = clpi_ops[ir->ops.items[op].kind].flags;
-    return !(flags & CLP_WRITE) ? "reads" : flags & CLP_READ ? "atomically updates" : "writes";
+    static const char *const verbs[] = { [CLPI_TOUCH_READ] = "reads", [CLPI_TOUCH_WRITE] = "writes", [CLPI_TOUCH_ATOMIC] = "atomically updates" };
+    return verbs[clpi_touch_kind_of(&ir->ops.items[op])];
 }
 
 /* The axis that alone would put all of them into one sequence; -1: there is none. */

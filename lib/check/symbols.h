@@ -11,16 +11,16 @@
 /* Why a value is a variable of its own: the first reason met, for what is said where nothing is decided. */
 typedef enum clpi_opaque { CLPI_OPAQUE_NOT, CLPI_OPAQUE_PREFETCHED, CLPI_OPAQUE_LOADED, CLPI_OPAQUE_CARRIED, CLPI_OPAQUE_WRAPS, CLPI_OPAQUE_OTHER } clpi_opaque;
 
-/* One program. */
 enum { CLPI_MAX_ELEMENTS = 256 };
 
 typedef struct clpi_element { clp_val v; const clpi_poly *coords; clpi_poly poly; } clpi_element;
 
+/* One program. */
 typedef struct clpi_side {
     clpi_poly        *program;          /* [n_axes] */
     const clpi_poly **value;            /* [ops.n] scalars known so far; NULL */
     clpi_element     *elements;         /* of tiles, known so far: the same element read twice is one value */
-    int               n_elements;       /* at most MAX_ELEMENTS: what comes then is not followed, so that values of many uses do
+    int               n_elements;       /* at most CLPI_MAX_ELEMENTS: what comes then is not followed, so that values of many uses do
                                          * not take forever */
     int               n_conditions;     /* parts of conditions looked at, likewise */
 } clpi_side;

@@ -225,7 +225,7 @@ static bool is_sum(clpi_op_kind kind)
 }
 
 /* false: an op that only moves, chooses or compares, or one without elements. */
-static bool look_at(const values *v, uint32_t at, const void *(*value)(const void *, clp_val), const void *run, evaluated *out)
+static bool look_at(const values *v, uint32_t at, clpi_value_fn *value, const void *run, evaluated *out)
 {
     const clpi_ir *ir = v->check->ir;
     const clpi_op *op = &ir->ops.items[at];
@@ -370,7 +370,7 @@ static bool is_out_non_finite(const evaluated *e, int64_t i)
     return !is_finite(&e->out, i);
 }
 
-static void non_finite_step(void *state, uint32_t op, const void *(*value)(const void *, clp_val), const void *run)
+static void non_finite_step(void *state, uint32_t op, clpi_value_fn *value, const void *run)
 {
     values *v = state;
     evaluated e;
@@ -380,7 +380,7 @@ static void non_finite_step(void *state, uint32_t op, const void *(*value)(const
         find(v, CLP_FINDING_NON_FINITE, &e, makes_non_finite, "gives");
 }
 
-static void overflow_step(void *state, uint32_t op, const void *(*value)(const void *, clp_val), const void *run)
+static void overflow_step(void *state, uint32_t op, clpi_value_fn *value, const void *run)
 {
     values *v = state;
     evaluated e;
@@ -396,7 +396,7 @@ static bool divides_by_zero(const evaluated *e, int64_t i)
     return int_at(&e->arg[1], i).u == 0;
 }
 
-static void division_step(void *state, uint32_t op, const void *(*value)(const void *, clp_val), const void *run)
+static void division_step(void *state, uint32_t op, clpi_value_fn *value, const void *run)
 {
     values *v = state;
     evaluated e;

@@ -6,7 +6,6 @@
  *
  * Decides what is judged: elements that are the same in every order that was tried. Where others differ, orders are tried before
  * the device is blamed. What a value may be off by is in levels.c.                                                      */
-#include <stdio.h>
 #include <string.h>
 
 #include "check/agree.h"
@@ -36,7 +35,7 @@ static const char *name_of(clp_schedule schedule)
 
 /* ---- Judging one run ---- */
 
-static clp_status judge_operand(verifier *v, int operand, clp_schedule schedule)
+static void judge_operand(verifier *v, int operand, clp_schedule schedule)
 {
     const clpi_check *check = v->check;
     clp_dtype dtype = check->ir->operands[operand].dtype;
@@ -64,7 +63,6 @@ static clp_status judge_operand(verifier *v, int operand, clp_schedule schedule)
         j->fails_elsewhere |= fails;
     else
         *j = (judged){ c, found, schedule, fails, false };
-    return CLP_OK;
 }
 
 /* Values that hang on who came first are looked at and not judged. */
@@ -78,21 +76,21 @@ static clp_status say_unjudged(const verifier *v)
 }
 
 /* The device's first run is kept in orders. */
-static clp_status judge(verifier *v, clp_schedule schedule, bool *out_fails)
+static bool judge(verifier *v, clp_schedule schedule)
 {
-    *out_fails = false;
+    bool fails = false;
     for (int i = 0; i < v->check->ir->n_operands; i++) {
         if (!clpi_is_result(v->check, i))
             continue;
-        CLP_TRY(judge_operand(v, i, schedule));
-        *out_fails |= v->judged[i].fails;
+        judge_operand(v, i, schedule);
+        fails |= v->judged[i].fails;
     }
-    return CLP_OK;
+    return fails;
 }
 
 /* ---- Runs ---- */
 
-static clp_status run_schedule(verifier *v, clp_schedule schedule, bool *out_fails)
+static clp_status run_schedule(verifier *v, clp_schedule schedule)
 {
     clpi_check *check = v->check;
     clpi_bound altered = *check->snapshot.bound;
@@ -102,8 +100,7 @@ static clp_status run_schedule(verifier *v, clp_schedule schedule, bool *out_fai
     CLP_TRY(clpi_device_compile(&v->device, check->device_ir, check->device_plan, schedule, &exe));
     clp_status status = CLP_OK;
     for (int run = 0; run < check->opts.n_device_runs && !status; run++) {
-        char name[48];
-        snprintf(name, sizeof name, "run %d on the device (%s)", run + 1, name_of(schedule));
+        const char *name = clpi_arena_printf(&check->snapshot.arena, "run %d on the device (%s)", run + 1, name_of(schedule));
         clpi_snapshot_reset(check);
         status = clpi_device_run(&v->device, exe, bound, v->device.places, &v->fault);
         if (!status && run == 0)
@@ -112,7 +109,7 @@ static clp_status run_schedule(verifier *v, clp_schedule schedule, bool *out_fai
             status = clpi_orders_compare(&v->orders, name);
     }
     clpi_device_discard(&v->device, exe);
-    return status ? status : judge(v, schedule, out_fails);
+    return status;
 }
 
 /* The context's own schedule, then the other one, which a device need not be able to build. */
@@ -122,16 +119,17 @@ static clp_status run_schedules(verifier *v, bool *out_fails)
     const clp_context *ctx = check->kernel->ctx;
     clp_schedule own = clpi_cl_realisation(ctx->schedule, &ctx->limits);
     clp_schedule other = own == CLP_SCHEDULE_SIMT ? CLP_SCHEDULE_VECTOR : CLP_SCHEDULE_SIMT;
-    bool fails = false;
     memset(v->judged, 0, (size_t)check->ir->n_operands * sizeof *v->judged);
-    CLP_TRY(run_schedule(v, own, out_fails));
+    CLP_TRY(run_schedule(v, own));
+    *out_fails = judge(v, own);
     if (check->is_brief || ctx->backend == &clpi_interp_backend)
         return CLP_OK;
-    clp_status status = run_schedule(v, other, &fails);
-    *out_fails |= fails;
+    clp_status status = run_schedule(v, other);
     if (status == CLP_ERR_UNSUPPORTED || status == CLP_ERR_DEVICE)
         return clpi_report_fact(check->report, "%s: not compared: %s", name_of(other), clpi_error_text(check->env));
-    return status;
+    CLP_TRY(status);
+    *out_fails |= judge(v, other);
+    return CLP_OK;
 }
 
 /* ---- The report ---- */

@@ -6,7 +6,6 @@
 #include <assert.h>
 
 #include "check/witness.h"
-#include "run/backend.h"
 
 enum { MAX_TURNS = 64, MAX_LANES = 2048, MAX_SINGLE = 64, MAX_DEPTH = 100, MAX_STEPS = 3000 };
 
@@ -33,8 +32,7 @@ static bool moved_coords(clpi_walk *w, const clpi_op *op, const clpi_type *to, c
     case CLP_OP_reshape:
         for (int d = 0; d < to->rank; d++)
             number = number * to->shape[d] + coords[d];
-        for (int d = from->rank; d-- > 0; number /= from->shape[d])
-            out[d] = number % from->shape[d];
+        clpi_shape_index(from->shape, from->rank, number, out);
         return true;
     default: break;
     }
@@ -159,8 +157,7 @@ static void access_init(clpi_walk *w, uint32_t id, access *a)
 static clpi_touched touched_new(clpi_walk *w, const access *a)
 {
     clpi_touched t = { .operand = a->op->operand, .storage = w->bound->plan->storage[a->op->operand], .op = a->id, .program = w->i_program };
-    const unsigned flags = clpi_ops[a->op->kind].flags;
-    t.kind = !(flags & CLP_WRITE) ? CLPI_TOUCH_READ : flags & CLP_READ ? CLPI_TOUCH_ATOMIC : CLPI_TOUCH_WRITE;
+    t.kind = clpi_touch_kind_of(a->op);
     for (int d = 0; d < a->x->rank; d++) {
         t.dim[d].first = a->windows[d].start; /* of squeezed dimensions this is all */
         t.dim[d].step = 1;

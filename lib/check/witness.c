@@ -7,7 +7,6 @@
 
 #include "check/witness.h"
 #include "plan/bind.h"
-#include "run/backend.h"
 
 enum { MAX_TRIES = 4000, MAX_LAUNCHES = 160, MAX_PROGRAMS = 48, MAX_TOUCHED = 3000, MAX_CANDIDATES = 96, MAX_CONSTANT = 1 << 20 };
 
@@ -185,9 +184,7 @@ static bool check_blocks(tried *t)
     bool are_inside = true;
     for (int i = 0; i < ir->n_operands; i++) {
         const clpi_operand *x = &ir->operands[i];
-        bool is_of_data = false;
-        for (int d = 0; x->has_block && d < x->rank; d++)
-            is_of_data = is_of_data || t->search->plan->when[x->block[d].index.id] == CLPI_WHEN_DATA;
+        bool is_of_data = clpi_block_reads_data(t->search->plan, i);
         for (uint32_t p = 0; p < t->n_programs; p++) {
             clpi_window *windows = &t->windows[((size_t)p * (size_t)ir->n_operands + (size_t)i) * CLP_MAX_RANK];
             if (x->role == CLP_SCRATCH) {
@@ -225,21 +222,12 @@ static void on_leave(void *user, uint32_t op, int n, const int64_t *index)
     wanted->found = w;
 }
 
-/* Accesses that read through maps of prefetched data are certain of nothing. */
-static bool is_certain(const tried *t, int operand)
-{
-    const clpi_operand *x = &t->search->ir->operands[operand];
-    for (int d = 0; x->has_block && d < x->rank; d++)
-        if (t->search->plan->when[x->block[d].index.id] == CLPI_WHEN_DATA)
-            return false;
-    return true;
-}
-
+/* Accesses through maps of prefetched data are certain of nothing. */
 static void on_touch(void *user, const clpi_touched *touched)
 {
     tried *t = user;
     const clpi_wanted *wanted = &t->search->races[touched->storage];
-    if (wanted->is_wanted && !wanted->found && t->n_touched < MAX_TOUCHED && is_certain(t, touched->operand))
+    if (wanted->is_wanted && !wanted->found && t->n_touched < MAX_TOUCHED && !clpi_block_reads_data(t->search->plan, touched->operand))
         t->touched[t->n_touched++] = *touched;
 }
 
@@ -261,11 +249,6 @@ static bool common_element(const clpi_touched *a, const clpi_touched *b, int ran
         out[d] = at;
     }
     return true;
-}
-
-static bool conflict(const clpi_touched *a, const clpi_touched *b)
-{
-    return a->kind == CLPI_TOUCH_WRITE || b->kind == CLPI_TOUCH_WRITE || a->kind != b->kind;
 }
 
 /* The one parallel axis in which two programs differ; -1: several. */
@@ -309,7 +292,7 @@ static void check_pairs(tried *t)
         for (int k = i + 1; k < t->n_touched; k++) {
             const clpi_touched *a = &t->touched[i], *b = &t->touched[k];
             t->n_tests++;
-            if (a->storage == b->storage && t->sequence[a->program] != t->sequence[b->program] && conflict(a, b) &&
+            if (a->storage == b->storage && t->sequence[a->program] != t->sequence[b->program] && clpi_touches_race(a->kind, b->kind) &&
                 common_element(a, b, ir->operands[a->operand].rank, element))
                 found_race(t, a, b, element);
         }

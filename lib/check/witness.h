@@ -3,6 +3,7 @@
 #define CLPI_CHECK_WITNESS_H
 
 #include "check/prove.h"
+#include "run/backend.h"
 
 /* What to look for, and what was found. Entries that are wanted point to a witness once there is one. */
 typedef struct clpi_wanted { bool is_wanted; const clpi_witness *found; } clpi_wanted;
@@ -25,7 +26,8 @@ bool clpi_search_run(clpi_search *search);
 
 /* Elements that one access touches in one program: first, first + step, ... in each dimension of the array. */
 typedef struct clpi_touched {
-    int      operand, storage, kind;         /* kind: a clpi_touch_kind */
+    clpi_touch_kind kind;
+    int      operand, storage;
     uint32_t op, program;                    /* program: its number in the launch */
     struct { int64_t first, step, n; } dim[CLP_MAX_RANK];
 } clpi_touched;

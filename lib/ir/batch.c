@@ -92,23 +92,11 @@ static void check_operand(batcher *b, int k)
 
 /* ---- Names ---- */
 
-static bool is_taken(const clpi_ir *ir, const char *name)
-{
-    bool taken = false;
-    for (int i = 0; i < ir->n_operands; i++)
-        taken = taken || strcmp(ir->operands[i].name, name) == 0;
-    for (int i = 0; i < ir->n_axes; i++)
-        taken = taken || strcmp(ir->axes[i].name, name) == 0;
-    for (int i = 0; i < ir->n_dims; i++)
-        taken = taken || strcmp(ir->dims[i], name) == 0;
-    return taken;
-}
-
 /* The word, or the word with the first number from 2 on that makes it new. NULL: out of memory. */
 static const char *free_name(const batcher *b, const char *word)
 {
     const char *name = word;
-    for (int number = 2; name && is_taken(b->in, name); number++)
+    for (int number = 2; name && clpi_name_is_taken(b->in, name); number++)
         name = clpi_arena_printf(b->out->arena, "%s%d", word, number);
     return name;
 }

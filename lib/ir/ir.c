@@ -70,6 +70,18 @@ int clpi_n_values(clpi_op_kind kind)
     return kind == CLP_OP_atomic_cas ? 2 : 1;
 }
 
+bool clpi_name_is_taken(const clpi_ir *ir, const char *name)
+{
+    bool is_taken = false;
+    for (int i = 0; i < ir->n_operands; i++)
+        is_taken = is_taken || strcmp(ir->operands[i].name, name) == 0;
+    for (int i = 0; i < ir->n_axes; i++)
+        is_taken = is_taken || strcmp(ir->axes[i].name, name) == 0;
+    for (int i = 0; i < ir->n_dims; i++)
+        is_taken = is_taken || strcmp(ir->dims[i], name) == 0;
+    return is_taken;
+}
+
 /* ---- Types ---- */
 
 int64_t clpi_type_elems(const clpi_type *t)
@@ -78,6 +90,14 @@ int64_t clpi_type_elems(const clpi_type *t)
     for (int i = 0; i < t->rank; i++)
         n *= t->shape[i];
     return n;
+}
+
+void clpi_shape_index(const int64_t *shape, int rank, int64_t number, int64_t *out_index)
+{
+    for (int d = rank - 1; d >= 0; d--) {
+        out_index[d] = number % shape[d];
+        number /= shape[d];
+    }
 }
 
 bool clpi_type_eq(const clpi_type *a, const clpi_type *b)

@@ -136,6 +136,7 @@ static inline const clpi_type *clpi_type_of(const clpi_ir *ir, clp_val v) { retu
 static inline const clp_val   *clpi_args(const clpi_ir *ir, const clpi_op *op) { return &ir->args.items[op->first_arg]; }
 static inline const clpi_sub  *clpi_subs(const clpi_ir *ir, const clpi_op *op) { return &ir->subs.items[op->first_sub]; }
 int64_t clpi_type_elems(const clpi_type *t);                   /* 1 for a scalar */
+void    clpi_shape_index(const int64_t *shape, int rank, int64_t number, int64_t *out_index);     /* of an element, by its number in row-major order */
 bool    clpi_type_eq(const clpi_type *a, const clpi_type *b);
 int     clpi_perm_get(uint64_t attr, int i);                   /* transpose: result axis i is operand axis perm[i] */
 uint64_t clpi_perm_set(uint64_t attr, int i, int axis);
@@ -145,10 +146,12 @@ clp_val clpi_op_value(const clpi_ir *ir, const clpi_op *op, int i);   /* store, 
 clp_val clpi_op_other(const clpi_ir *ir, const clpi_op *op);
 clp_val clpi_op_mask(const clpi_ir *ir, const clpi_op *op);
 /* Of what a load, store, atomic or index subscripts: the size of dimension i, -1 when it is known at run time only; is sub i a
- * constant out of range? (shapes.c) */
+ * constant out of range; can it be out of range, as it is none, or of a dimension whose size is not known? (shapes.c) */
 int64_t clpi_sub_target_size(const clpi_ir *ir, const clpi_op *op, uint32_t i);
 bool    clpi_sub_is_outside(const clpi_ir *ir, const clpi_op *op, uint32_t i);
+bool    clpi_sub_may_leave(const clpi_ir *ir, const clpi_op *op, uint32_t i);
 bool    clpi_is_atomic(clpi_op_kind kind);
+bool    clpi_name_is_taken(const clpi_ir *ir, const char *name);      /* by an operand, an axis or a dim */
 bool    clpi_is_cdiv(const clpi_ir *ir, const clpi_op *op, clp_val out_args[2]);   /* -(-a / b), which cdiv(a, b) is made as */
 void    clpi_type_print(clpi_str *s, const clpi_type *t);      /* "f32[8, 128]", "f32" */
 void    clpi_shape_print(clpi_str *s, const int64_t *shape, int rank);   /* "[8, 128]" */

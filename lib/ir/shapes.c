@@ -111,3 +111,13 @@ bool clpi_sub_is_outside(const clpi_ir *ir, const clpi_op *op, uint32_t i)
     int64_t last = n > 1 ? at + (n - 1) * sub->stride : at;
     return n > 0 && (at >= size || last < 0 || last >= size);
 }
+
+bool clpi_sub_may_leave(const clpi_ir *ir, const clpi_op *op, uint32_t i)
+{
+    const clpi_sub *sub = &clpi_subs(ir, op)[i];
+    int64_t start, last, size = clpi_sub_target_size(ir, op, i);
+    if (size < 0 || sub->kind == CLPI_SUB_TILE || !clpi_const_int(ir, clpi_args(ir, op)[i + (op->kind == CLP_OP_index)], &start))
+        return true;
+    last = sub->kind == CLPI_SUB_AT ? 0 : (sub->size - 1) * sub->stride;
+    return start < 0 || start >= size || last < -start || last >= size - start;
+}

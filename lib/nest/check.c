@@ -5,17 +5,6 @@
  * accesses can leave their ref, and over which of their dimensions that can differ: none of the others is in the domain.  */
 #include "nest/nest.h"
 
-/* Can an index of sub d leave the ref? */
-static bool may_leave(const clpi_ir *ir, const clpi_op *op, uint32_t d)
-{
-    const clpi_sub *s = clpi_subs(ir, op) + d;
-    int64_t size = ir->operands[op->operand].ref_size[d], start, last;
-    if (size < 0 || s->kind == CLPI_SUB_TILE || !clpi_const_int(ir, clpi_args(ir, op)[d], &start))
-        return true;
-    last = s->kind == CLPI_SUB_AT ? 0 : (s->size - 1) * s->stride;
-    return start < 0 || start >= size || last < -start || last >= size - start;
-}
-
 bool clpi_needs_check(const clpi_ir *ir, const clpi_op *op)
 {
     if (op->kind == CLP_OP_assert)
@@ -27,7 +16,7 @@ bool clpi_needs_check(const clpi_ir *ir, const clpi_op *op)
         if (shape[d] == 0)
             return false;
     for (uint32_t d = 0; d < op->n_subs; d++)
-        if (may_leave(ir, op, d))
+        if (clpi_sub_may_leave(ir, op, d))
             return true;
     return false;
 }
@@ -46,7 +35,7 @@ static void set_domain(const clpi_ir *ir, const clpi_op *op, clpi_nest *n, clpi_
                                                               : 0;
         seen_tile = seen_tile || s->kind == CLPI_SUB_TILE;
         for (int k = 0; k < n_dims; k++)
-            is_needed[r++] = is_masked || may_leave(ir, op, d);
+            is_needed[r++] = is_masked || clpi_sub_may_leave(ir, op, d);
     }
     n->rank = 0;
     for (int d = 0; d < rank; d++) {

@@ -256,3 +256,12 @@ clp_status clpi_plan_new(const clpi_ir *ir, clpi_arena *arena, clpi_plan **out_p
     *out_plan = plan;
     return CLP_OK;
 }
+
+bool clpi_block_reads_data(const clpi_plan *plan, int operand)
+{
+    const clpi_operand *x = &plan->ir->operands[operand];
+    for (int d = 0; x->has_block && d < x->rank; d++)
+        if (plan->when[x->block[d].index.id] == CLPI_WHEN_DATA)
+            return true;
+    return false;
+}

@@ -55,6 +55,19 @@ typedef struct clpi_place { void *mem; size_t at; } clpi_place;
  * UNSUPPORTED. All calls come from the launching thread, programs one after another. A slot may be NULL.                */
 typedef enum clpi_touch_kind { CLPI_TOUCH_READ, CLPI_TOUCH_WRITE, CLPI_TOUCH_ATOMIC } clpi_touch_kind;
 
+/* Of a load, store or atomic. */
+static inline clpi_touch_kind clpi_touch_kind_of(const clpi_op *access)
+{
+    const unsigned flags = clpi_ops[access->kind].flags;
+    return !(flags & CLP_WRITE) ? CLPI_TOUCH_READ : flags & CLP_READ ? CLPI_TOUCH_ATOMIC : CLPI_TOUCH_WRITE;
+}
+
+/* Two sequences may both read an element, or both update it atomically; all else is a race. */
+static inline bool clpi_touches_race(clpi_touch_kind a, clpi_touch_kind b)
+{
+    return a == CLPI_TOUCH_WRITE || b == CLPI_TOUCH_WRITE || a != b;
+}
+
 /* Elements that an access of the current program touches: they exist, and no mask hides them. */
 typedef struct clpi_touch {
     clpi_touch_kind kind;
@@ -77,14 +90,17 @@ typedef struct clpi_fault {
     const char     *text;             /* what the failure of an ordinary run says; NULL: there was no memory for it */
 } clpi_fault;
 
+/* The elements of a value in the run, held form, dense. */
+typedef const void *clpi_value_fn(const void *run, clp_val v);
+
 typedef struct clpi_watch {
     void *user;
     void (*enter)(void *user, uint64_t sequence, uint64_t step, const int64_t *program);
     void (*touch)(void *user, const clpi_touch *touch);      /* before memory changes */
     void (*wrote)(void *user, const clpi_touch *touch);      /* after a plain write: the touch before it, done */
-    /* An op of the body was evaluated; those that hold for the whole launch are told of in its first program. value gives the
-     * elements of a value that op takes or makes, held form, dense; of an op with regions: what it makes. */
-    void (*step) (void *user, uint32_t op, const void *(*value)(const void *run, clp_val v), const void *run);
+    /* An op of the body was evaluated; those that hold for the whole launch are told of in its first program. value is for what
+     * op takes or makes; of an op with regions: what it makes. */
+    void (*step) (void *user, uint32_t op, clpi_value_fn *value, const void *run);
     bool (*fault)(void *user, const clpi_fault *fault);      /* true: go on as a device would; NULL: the run fails */
     bool (*stops)(void *user);                               /* asked before each program: true ends the run, without a failure */
 } clpi_watch;
