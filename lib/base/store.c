@@ -214,7 +214,7 @@ static bool survey(const clpi_store *store, uint64_t *out_bytes, char *out_oldes
         if (is_entry && is_older && strlen(entry->d_name) < 64) {
             least = s.st_mtim;
             found = true;
-            snprintf(out_oldest, PATH_BYTES, "%s/%s", store->folder, entry->d_name);
+            snprintf(out_oldest, PATH_BYTES, "%s/%.63s", store->folder, entry->d_name);
         }
     }
     if (dir)
