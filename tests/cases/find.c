@@ -8,11 +8,11 @@
  * kernel's text; then the axis that would have to be `arbitrary`. What a finding has not is left out. A case that does not
  * say what is found is sound: nothing may be found in it; but if its run fails it must be found faulty. Orders are tried
  * where nothing, or an order, is to be found: which elements they change depends on the orders.                        */
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cases.h"
+#include "support/support.h"
 
 enum { FINDINGS_BYTES = 16384 };
 
@@ -31,49 +31,34 @@ bool find_name(const char *word, unsigned *out_check)
 
 /* ---- Findings as text ---- */
 
-typedef struct text { char *at; size_t room; } text;
-
-static void put(text *t, const char *format, ...) CLP_PRINTF(2, 3);
-static void put(text *t, const char *format, ...)
+static void put_numbers(text_room *t, const char *around, int n, const int64_t *numbers)
 {
-    va_list args;
-    va_start(args, format);
-    const int n = vsnprintf(t->at, t->room, format, args);
-    va_end(args);
-    if (n < 0 || (size_t)n >= t->room)
-        abort();
-    t->at += n;
-    t->room -= (size_t)n;
-}
-
-static void put_numbers(text *t, const char *around, int n, const int64_t *numbers)
-{
-    put(t, "%c", around[0]);
+    put_text(t, "%c", around[0]);
     for (int i = 0; i < n; i++)
-        put(t, "%s%lld", i ? ", " : "", (long long)numbers[i]);
-    put(t, "%c", around[1]);
+        put_text(t, "%s%lld", i ? ", " : "", (long long)numbers[i]);
+    put_text(t, "%c", around[1]);
 }
 
-static void put_finding(text *t, const clp_finding *f)
+static void put_finding(text_room *t, const clp_finding *f)
 {
     const char *separator = ": ";
-    put(t, "%s", clp_finding_name(f->kind));
+    put_text(t, "%s", clp_finding_name(f->kind));
     if (f->operand)
-        put(t, " %s", f->operand);
+        put_text(t, " %s", f->operand);
     if (f->first_element) {
         put_numbers(t, "[]", f->rank, f->first_element);
-        put(t, " x%lld", (long long)f->elements);
+        put_text(t, " x%lld", (long long)f->elements);
     }
     for (int i = 0; i < f->n_programs || i < f->n_accesses; i++, separator = ", ") {
-        put(t, "%s", separator);
+        put_text(t, "%s", separator);
         if (i < f->n_programs)
             put_numbers(t, "()", f->n_axes, f->programs[i]);
         if (i < f->n_accesses)
-            put(t, "%sat %u:%u", i < f->n_programs ? " " : "", (unsigned)f->accesses[i].line, (unsigned)f->accesses[i].column);
+            put_text(t, "%sat %u:%u", i < f->n_programs ? " " : "", (unsigned)f->accesses[i].line, (unsigned)f->accesses[i].column);
     }
     if (f->axis)
-        put(t, "%saxis %s", separator, f->axis);
-    put(t, "\n");
+        put_text(t, "%saxis %s", separator, f->axis);
+    put_text(t, "\n");
 }
 
 /* ---- Judging ---- */
@@ -116,7 +101,7 @@ static bool judge(const asked *a, const clp_report *report, char *reason, size_t
     char *found = calloc(1, FINDINGS_BYTES);
     if (!found)
         abort();
-    text t = { found, FINDINGS_BYTES };
+    text_room t = { found, FINDINGS_BYTES };
     for (int i = 0; i < clp_report_n_findings(report); i++)
         put_finding(&t, clp_report_finding(report, i));
     const bool ok = is_as_said(a, report, found, reason, n_bytes);

@@ -1,7 +1,6 @@
 /* racy: a kernel from a seed, whose programs may be in each other's way.
  * In: a seed. Out: what the kernel does, as data that the oracle can evaluate, and as text of the kernel language.
  * Every index is in range of its ref by construction; blocks may hang over the end of the array, where nothing is touched. */
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -110,103 +109,88 @@ static void draw_kernel(racy *r, uint64_t seed)
 
 /* ---- As text ---- */
 
-typedef struct text { char *at; size_t room; } text;
-
-static void put(text *t, const char *format, ...) CLP_PRINTF(2, 3);
-static void put(text *t, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    const int n = vsnprintf(t->at, t->room, format, args);
-    va_end(args);
-    if (n < 0 || (size_t)n >= t->room)
-        abort();
-    t->at += n;
-    t->room -= (size_t)n;
-}
-
-static void put_linear(text *t, const linear *l)
+static void put_linear(text_room *t, const linear *l)
 {
     static const char *const vars[N_VARS] = { "i", "j", "k", "e", NULL };
     bool is_first = true;
-    put(t, "(");
+    put_text(t, "(");
     for (int v = 0; v < N_VARS; v++) {
         if (l->c[v] == 0)
             continue;
-        put(t, is_first ? "" : " + ");
+        put_text(t, is_first ? "" : " + ");
         is_first = false;
         if (!vars[v])
-            put(t, "%d", l->c[v]);
+            put_text(t, "%d", l->c[v]);
         else if (l->c[v] == 1)
-            put(t, "%s", vars[v]);
+            put_text(t, "%s", vars[v]);
         else
-            put(t, "%d * %s", l->c[v], vars[v]);
+            put_text(t, "%d * %s", l->c[v], vars[v]);
     }
-    put(t, is_first ? "0) %% %d" : ") %% %d", l->mod);
+    put_text(t, is_first ? "0) %% %d" : ") %% %d", l->mod);
 }
 
 /* The program's number, as an index: ids in the order of the axes. */
-static void put_number(text *t, const racy *r)
+static void put_number(text_room *t, const racy *r)
 {
     static const char *const ids[] = { "i", "j", "k" };
     int stride = 1;
     for (int a = r->n_axes - 1; a >= 0; a--) {
-        put(t, "%s%d * %s", a == r->n_axes - 1 ? "" : " + ", stride, ids[a]);
+        put_text(t, "%s%d * %s", a == r->n_axes - 1 ? "" : " + ", stride, ids[a]);
         stride *= r->size[a];
     }
 }
 
-static void put_operands(text *t, const racy *r)
+static void put_operands(text_room *t, const racy *r)
 {
-    put(t, "prefetch t: i32[%d], ", TABLE);
+    put_text(t, "prefetch t: i32[%d], ", TABLE);
     for (int k = 0; k < r->n_names; k++) {
         const named *x = &r->names[k];
         const bool is_alias = k > 0 && r->names[k - 1].storage == x->storage;
-        put(t, "%s %s: %s[%d]", x->is_input ? "in" : is_alias ? "out" : "inout", x->name, clp_dtype_name(r->dtype[x->storage]),
+        put_text(t, "%s %s: %s[%d]", x->is_input ? "in" : is_alias ? "out" : "inout", x->name, clp_dtype_name(r->dtype[x->storage]),
             r->n_elems[x->storage]);
         if (x->has_block) {
-            put(t, x->is_window ? " block [element(%d)] at (" : " block [%d] at (", x->block);
+            put_text(t, x->is_window ? " block [element(%d)] at (" : " block [%d] at (", x->block);
             if (x->by_table)
-                put(t, "t[");
+                put_text(t, "t[");
             linear map = x->map;
             map.mod = x->by_table ? TABLE : x->map.mod;
             put_linear(t, &map);
             if (x->by_table)
-                put(t, "] %% %d", x->map.mod);
-            put(t, ") pad 0");
+                put_text(t, "] %% %d", x->map.mod);
+            put_text(t, ") pad 0");
         }
         if (is_alias)
-            put(t, " alias %s", r->names[k - 1].name);
-        put(t, ",\n    ");
+            put_text(t, " alias %s", r->names[k - 1].name);
+        put_text(t, ",\n    ");
     }
-    put(t, "out sink: i32[P] block [1] at (");
+    put_text(t, "out sink: i32[P] block [1] at (");
     put_number(t, r);
-    put(t, ")");
+    put_text(t, ")");
 }
 
-static void put_place(text *t, const statement *s)
+static void put_place(text_room *t, const statement *s)
 {
     switch (s->place) {
     case AT: put_linear(t, &s->start); break;
     case RANGE:
-        put(t, "ds(");
+        put_text(t, "ds(");
         put_linear(t, &s->start);
-        put(t, ", %d, %d)", s->lanes, s->stride);
+        put_text(t, ", %d, %d)", s->lanes, s->stride);
         break;
     case TILE:
-        put(t, "(iota([%d]) * %d + ", s->lanes, s->stride);
+        put_text(t, "(iota([%d]) * %d + ", s->lanes, s->stride);
         put_linear(t, &s->start);
-        put(t, ") %% %d", s->start.mod);
+        put_text(t, ") %% %d", s->start.mod);
         break;
     case TABLE_AT: {
         linear at = s->start;
         at.mod = TABLE;
-        put(t, "t[");
+        put_text(t, "t[");
         put_linear(t, &at);
-        put(t, "] %% %d", s->start.mod);
+        put_text(t, "] %% %d", s->start.mod);
         break;
     }
-    default: put(t, "..."); break;
+    default: put_text(t, "..."); break;
     }
 }
 
@@ -215,74 +199,74 @@ static bool is_scalar(const statement *s)
     return s->place == AT || s->place == TABLE_AT;
 }
 
-static void put_mask(text *t, const statement *s)
+static void put_mask(text_room *t, const statement *s)
 {
     if (!s->has_mask)
         return;
-    put(t, ", mask = (");
+    put_text(t, ", mask = (");
     if (!is_scalar(s))
-        put(t, "iota([%d]) + ", s->lanes);
+        put_text(t, "iota([%d]) + ", s->lanes);
     put_linear(t, &s->mask);
-    put(t, ") %% %d < %d", s->mask.mod, s->mask_below);
+    put_text(t, ") %% %d < %d", s->mask.mod, s->mask_below);
 }
 
-static void put_content(text *t, const statement *s, clp_dtype d)
+static void put_content(text_room *t, const statement *s, clp_dtype d)
 {
-    put(t, "cast(");
+    put_text(t, "cast(");
     if (s->content == CONSTANT)
-        put(t, "%di32", s->constant);
+        put_text(t, "%di32", s->constant);
     else if (s->content == PROGRAM)
         put_linear(t, &s->value);
     else
-        put(t, "(s + 1) %% 7");
-    put(t, ", %s)", clp_dtype_name(d == CLP_U4 ? CLP_U8 : d));
+        put_text(t, "(s + 1) %% 7");
+    put_text(t, ", %s)", clp_dtype_name(d == CLP_U4 ? CLP_U8 : d));
 }
 
-static void put_statement(text *t, const racy *r, const statement *s)
+static void put_statement(text_room *t, const racy *r, const statement *s)
 {
     static const char *const atomics[N_KINDS] = { [ADD] = "atomic_add", [MAX] = "atomic_max", [XCHG] = "atomic_xchg", [CAS] = "atomic_cas" };
     const named *x = &r->names[s->name];
     const clp_dtype d = r->dtype[x->storage];
     if (s->turns)
-        put(t, "    for (e in 0 .. %d) {\n", s->turns);
+        put_text(t, "    for (e in 0 .. %d) {\n", s->turns);
     if (s->has_condition) {
-        put(t, "    if (");
+        put_text(t, "    if (");
         put_linear(t, &s->condition);
-        put(t, " == 0) {\n");
+        put_text(t, " == 0) {\n");
     }
-    put(t, "        ");
+    put_text(t, "        ");
     if (s->kind == LOAD)
-        put(t, "s = (s + %s(cast(load(", is_scalar(s) ? "" : "sum");
+        put_text(t, "s = (s + %s(cast(load(", is_scalar(s) ? "" : "sum");
     else
-        put(t, "%s(", s->kind == STORE ? "store" : atomics[s->kind]);
-    put(t, "%s[", x->name);
+        put_text(t, "%s(", s->kind == STORE ? "store" : atomics[s->kind]);
+    put_text(t, "%s[", x->name);
     put_place(t, s);
-    put(t, "]");
+    put_text(t, "]");
     if (s->kind != LOAD) {
-        put(t, ", ");
+        put_text(t, ", ");
         if (s->kind == CAS)
-            put(t, "cast(0i32, %s), ", clp_dtype_name(d));
+            put_text(t, "cast(0i32, %s), ", clp_dtype_name(d));
         put_content(t, s, d);
     }
     put_mask(t, s);
-    put(t, s->kind == LOAD ? "), i32))) %% 7;\n" : ");\n");
-    put(t, s->has_condition ? "    }\n" : "");
-    put(t, s->turns ? "    }\n" : "");
+    put_text(t, s->kind == LOAD ? "), i32))) %% 7;\n" : ");\n");
+    put_text(t, s->has_condition ? "    }\n" : "");
+    put_text(t, s->turns ? "    }\n" : "");
 }
 
 static void make_text(racy *r)
 {
     static const char *const ids[] = { "i", "j", "k" };
-    text t = { r->text, TEXT_BYTES };
-    put(&t, "kernel racy(");
+    text_room t = { r->text, TEXT_BYTES };
+    put_text(&t, "kernel racy(");
     put_operands(&t, r);
-    put(&t, ")\ngrid (");
+    put_text(&t, ")\ngrid (");
     for (int a = 0; a < r->n_axes; a++)
-        put(&t, "%s%s = %d%s", a ? ", " : "", ids[a], r->size[a], r->is_arbitrary[a] ? " arbitrary" : "");
-    put(&t, ")\n{\n    var s = 0;\n");
+        put_text(&t, "%s%s = %d%s", a ? ", " : "", ids[a], r->size[a], r->is_arbitrary[a] ? " arbitrary" : "");
+    put_text(&t, ")\n{\n    var s = 0;\n");
     for (int k = 0; k < r->n_statements; k++)
         put_statement(&t, r, &r->statements[k]);
-    put(&t, "    sink[0] = s;\n}\n");
+    put_text(&t, "    sink[0] = s;\n}\n");
 }
 
 void racy_make(racy *r, uint64_t seed)

@@ -2,6 +2,7 @@
 #include "support/support.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -107,6 +108,18 @@ void *failing_alloc_fn(void *user, void *p, size_t old_bytes, size_t new_bytes)
     f->n_live += p ? 0 : 1;
     f->live_bytes += new_bytes - old_bytes;
     return q;
+}
+
+void put_text(text_room *t, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    const int n = vsnprintf(t->at, t->room, format, args);
+    va_end(args);
+    if (n < 0 || (size_t)n >= t->room)
+        abort();
+    t->at += n;
+    t->room -= (size_t)n;
 }
 
 /* splitmix64 */

@@ -50,6 +50,10 @@ bool is_sound(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const c
 typedef struct failing_alloc { size_t budget, n_calls, n_live, live_bytes; bool has_failed; } failing_alloc;
 void *failing_alloc_fn(void *user, void *p, size_t old_bytes, size_t new_bytes);      /* user: failing_alloc */
 
+/* A text put together piece by piece, in bounded room; one that does not fit ends the program. */
+typedef struct text_room { char *at; size_t room; } text_room;
+void put_text(text_room *t, const char *format, ...) CLP_PRINTF(2, 3);
+
 /* Pseudo-random numbers: the same on every machine for a seed. */
 uint64_t random_next(uint64_t *state);
 double   random_uniform(uint64_t *state);        /* [0, 1) */
