@@ -84,6 +84,12 @@ void clpi_fact_add(clpi_facts *f, const clpi_poly *p, bool is_equal)
         f->facts[f->n_facts++] = (clpi_fact){ *p, is_equal };
 }
 
+void clpi_order_add(clpi_facts *f, const clpi_poly *a, const clpi_poly *b, int64_t by)
+{
+    const clpi_poly distance = clpi_poly_sum(a, b, -1), room = clpi_poly_plus(&distance, -by);
+    clpi_fact_add(f, &room, false);
+}
+
 void clpi_choice_add(clpi_facts *f, const clpi_choice *choice)
 {
     if (f->n_choices < CLPI_MAX_CHOICES && choice->side[0].n > 0 && choice->side[1].n > 0)
@@ -188,8 +194,7 @@ static void push_product(rows *r, int i, uint32_t v)
 {
     const bool is_positive = r->facts->variables[v].lo >= 0, is_negative = r->facts->variables[v].hi <= 0;
     const clpi_fact fact = r->fact[i];
-    const clpi_poly zero = clpi_poly_constant(0), variable = clpi_variable_poly(r->facts, v);
-    const clpi_poly factor = clpi_poly_sum(&zero, &variable, is_positive ? 1 : -1);
+    const clpi_poly variable = clpi_variable_poly(r->facts, v), factor = clpi_poly_times(&variable, is_positive ? 1 : -1);
     if (!is_positive && !is_negative && !fact.is_equal)
         return;
     const clpi_poly product = clpi_poly_product(r->facts, &fact.poly, &factor);

@@ -38,6 +38,8 @@ void clpi_facts_rewind(clpi_facts *facts, clpi_facts_mark mark);    /* polynomia
 extern const clpi_poly clpi_poly_unknown;
 clpi_poly clpi_poly_constant(int64_t c);
 clpi_poly clpi_poly_sum(const clpi_poly *a, const clpi_poly *b, int64_t scale);              /* a + scale * b */
+clpi_poly clpi_poly_plus(const clpi_poly *a, int64_t c);
+clpi_poly clpi_poly_times(const clpi_poly *a, int64_t c);
 clpi_poly clpi_poly_product(clpi_facts *facts, const clpi_poly *a, const clpi_poly *b);
 bool      clpi_poly_is_constant(const clpi_poly *p, int64_t *out_value);
 bool      clpi_poly_equal(const clpi_poly *a, const clpi_poly *b);
@@ -49,6 +51,7 @@ clpi_poly clpi_variable(clpi_facts *facts, int64_t lo, int64_t hi); /* a new one
 bool clpi_variable_bound(clpi_facts *facts, const clpi_poly *p, int64_t lo, int64_t hi);
 void clpi_variables_tighten(clpi_facts *facts);      /* facts about one variable become its bounds; not to be called within a question */
 void clpi_fact_add(clpi_facts *facts, const clpi_poly *p, bool is_equal);      /* p >= 0, or == 0; unknown ones say nothing */
+void clpi_order_add(clpi_facts *facts, const clpi_poly *a, const clpi_poly *b, int64_t by);   /* a >= b + by */
 void clpi_choice_add(clpi_facts *facts, const clpi_choice *choice);
 /* Puts p >= 0 (or == 0) into a list of a choice. */
 void clpi_alternative_add(clpi_choice *choice, int side, const clpi_poly *p, bool is_equal);

@@ -17,16 +17,11 @@ static clpi_poly remember(clpi_facts *f, clpi_made_kind kind, const clpi_poly *a
     return *value;
 }
 
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 /* a / c where every coefficient is a multiple of c: exact but for the constant, which rounds. */
 static bool divides(const clpi_poly *a, int64_t c, clpi_poly *out)
 {
     *out = *a;
-    out->constant = floor_divide(a->constant, c);
+    out->constant = clpi_floor_divide(a->constant, c);
     for (int i = 0; i < a->n; i++) {
         if (a->term[i].coef % c != 0)
             return false;
@@ -41,8 +36,8 @@ static clpi_bounds quotient_bounds(const clpi_facts *f, const clpi_poly *a, bool
     clpi_bounds q;
     clpi_poly_interval(f, a, &q.lo, &q.hi);
     if (is_constant) {
-        q.lo = q.lo == CLPI_NO_LOW ? q.lo : floor_divide(q.lo, c);
-        q.hi = q.hi == CLPI_NO_HIGH ? q.hi : floor_divide(q.hi, c);
+        q.lo = q.lo == CLPI_NO_LOW ? q.lo : clpi_floor_divide(q.lo, c);
+        q.hi = q.hi == CLPI_NO_HIGH ? q.hi : clpi_floor_divide(q.hi, c);
     } else {
         q.lo = q.lo > 0 ? 0 : q.lo;
         q.hi = q.hi < 0 ? -1 : q.hi;
@@ -51,10 +46,9 @@ static clpi_bounds quotient_bounds(const clpi_facts *f, const clpi_poly *a, bool
 }
 
 /* a >= b, or b >= a + 1. */
-static void add_order(clpi_facts *f, const clpi_poly *a, const clpi_poly *b)
+static void add_either(clpi_facts *f, const clpi_poly *a, const clpi_poly *b)
 {
-    const clpi_poly one = clpi_poly_constant(1), ahead = clpi_poly_sum(a, b, -1), behind = clpi_poly_sum(b, a, -1);
-    const clpi_poly far_behind = clpi_poly_sum(&behind, &one, -1);
+    const clpi_poly ahead = clpi_poly_sum(a, b, -1), behind = clpi_poly_sum(b, a, -1), far_behind = clpi_poly_plus(&behind, -1);
     clpi_choice choice = { .side[0].n = 0 };
     clpi_alternative_add(&choice, 0, &ahead, false);
     clpi_alternative_add(&choice, 1, &far_behind, false);
@@ -67,8 +61,8 @@ static void compare_quotients(clpi_facts *f, const clpi_poly *q, const clpi_poly
 {
     for (uint32_t i = 0; i < f->n_made; i++)
         if (f->made[i].kind == CLPI_MADE_QUOTIENT && clpi_poly_equal(&f->made[i].b, b)) {
-            add_order(f, q, &f->made[i].value);
-            add_order(f, &f->made[i].value, q);
+            add_either(f, q, &f->made[i].value);
+            add_either(f, &f->made[i].value, q);
         }
 }
 
@@ -89,12 +83,9 @@ clpi_poly clpi_poly_quotient(clpi_facts *f, const clpi_poly *a, const clpi_poly 
     const clpi_bounds bounds = quotient_bounds(f, a, is_constant, c);
     q = clpi_variable(f, bounds.lo, bounds.hi);
     /* 0 <= a - q b < b */
-    const clpi_poly multiple = clpi_poly_product(f, &q, b), one = clpi_poly_constant(1);
-    const clpi_poly rest = clpi_poly_sum(a, &multiple, -1);
-    clpi_poly room = clpi_poly_sum(b, &rest, -1);
-    room = clpi_poly_sum(&room, &one, -1);
+    const clpi_poly multiple = clpi_poly_product(f, &q, b), rest = clpi_poly_sum(a, &multiple, -1);
     clpi_fact_add(f, &rest, false);
-    clpi_fact_add(f, &room, false);
+    clpi_order_add(f, b, &rest, 1);
     if (!is_constant)
         compare_quotients(f, &q, b);
     return remember(f, CLPI_MADE_QUOTIENT, a, b, &q);
@@ -118,11 +109,11 @@ static clpi_poly extreme(clpi_facts *f, const clpi_poly *a, const clpi_poly *b, 
         return *known;
     /* Its bounds are the smaller, or larger, of each; none counts as beyond all. */
     int64_t lo = (of_a.lo < of_b.lo) == (sign > 0) ? of_a.lo : of_b.lo, hi = (of_a.hi < of_b.hi) == (sign > 0) ? of_a.hi : of_b.hi;
-    const clpi_poly value = clpi_variable(f, lo, hi), zero = clpi_poly_constant(0);
+    const clpi_poly value = clpi_variable(f, lo, hi);
     clpi_choice choice = { .side[0].n = 0 };
     const clpi_poly *const of[2] = { a, b };
     for (int i = 0; i < 2; i++) {
-        const clpi_poly rest = clpi_poly_sum(of[i], &value, -1), signed_rest = clpi_poly_sum(&zero, &rest, sign);
+        const clpi_poly rest = clpi_poly_sum(of[i], &value, -1), signed_rest = clpi_poly_times(&rest, sign);
         clpi_alternative_add(&choice, i, &rest, true);
         clpi_fact_add(f, &signed_rest, false);
     }

@@ -44,11 +44,6 @@ static int64_t gcd(int64_t a, int64_t b)
     return a;
 }
 
-static int64_t floor_divide(int64_t a, int64_t b)
-{
-    return a / b - (a % b != 0 && (a < 0) != (b < 0));
-}
-
 /* *x -= a * b */
 static bool subtract_product(int64_t *x, int64_t a, int64_t b)
 {
@@ -143,7 +138,7 @@ static outcome tidy_row(matrix *m, int r, bool *out_is_needed)
     if (g > 1) {
         for (int c = 0; c < m->n; c++)
             row[c] /= g;
-        row[m->n] = floor_divide(constant, g);
+        row[m->n] = clpi_floor_divide(constant, g);
     }
     return MAYBE;
 }
@@ -306,7 +301,7 @@ static bool fraction(const tableau *t, int *out_column, int64_t *out_below)
         if (t->inside[r] >= t->n || !value_of(t, r, &value) || value % t->scale[r] == 0)
             continue;
         *out_column = t->inside[r];
-        *out_below = floor_divide(value, t->scale[r]);
+        *out_below = clpi_floor_divide(value, t->scale[r]);
         return *out_below < MAX_CELL && *out_below > -MAX_CELL;
     }
     return false;

@@ -12,6 +12,12 @@ typedef struct clpi_linear {
     bool    *is_equal;          /* [n_rows] */
 } clpi_linear;
 
+/* a / b, rounded down; b is not 0. */
+static inline int64_t clpi_floor_divide(int64_t a, int64_t b)
+{
+    return a / b - (a % b != 0 && (a < 0) != (b < 0));
+}
+
 /* true: no integers satisfy all rows, for certain. false: some may, or the numbers grew too large to tell (or the arena is
  * out of memory, which it keeps). Working memory is given back.                                                          */
 bool clpi_linear_is_empty(const clpi_linear *system, clpi_arena *arena);

@@ -30,9 +30,8 @@ static void make_scalars(clpi_symbols *s)
 static void add_size_facts(clpi_symbols *s, const clpi_poly *p, int64_t lo)
 {
     const clpi_poly least = clpi_poly_constant(lo), most = clpi_poly_constant(MAX_SIZE);
-    const clpi_poly above = clpi_poly_sum(p, &least, -1), below = clpi_poly_sum(&most, p, -1);
-    clpi_fact_add(s->facts, &above, false);
-    clpi_fact_add(s->facts, &below, false);
+    clpi_order_add(s->facts, p, &least, 0);
+    clpi_order_add(s->facts, &most, p, 0);
 }
 
 /* Each axis has a program: its size is 1 at least. Sizes that are sums get a variable of their own, so that products with them
@@ -119,10 +118,7 @@ bool clpi_side_begin(clpi_symbols *s, clpi_side *side, const clpi_poly *const *p
             continue;
         }
         side->program[i] = clpi_variable(s->facts, 0, MAX_SIZE - 1);
-        const clpi_poly one = clpi_poly_constant(1);
-        clpi_poly room = clpi_poly_sum(&s->axis_size[i], &side->program[i], -1);
-        room = clpi_poly_sum(&room, &one, -1);
-        clpi_fact_add(s->facts, &room, false);
+        clpi_order_add(s->facts, &s->axis_size[i], &side->program[i], 1);
     }
     return true;
 }
@@ -136,14 +132,13 @@ clpi_poly clpi_size_poly(clpi_symbols *s, int operand, int d)
 clpi_poly clpi_start_poly(clpi_symbols *s, clpi_side *side, int operand, int d)
 {
     const clpi_operand *x = &s->ir->operands[operand];
-    const clpi_poly zero = clpi_poly_constant(0);
     if (!x->has_block)
-        return zero;
+        return clpi_poly_constant(0);
     const clpi_block_dim *dim = &x->block[d];
-    const clpi_poly index = clpi_value_poly(s, side, dim->index, NULL), pad = clpi_poly_constant(dim->pad_lo);
+    const clpi_poly index = clpi_value_poly(s, side, dim->index, NULL);
     switch (dim->kind) {
-    case CLPI_BLOCK_PLAIN: return clpi_poly_sum(&zero, &index, dim->n);
-    case CLPI_BLOCK_ELEMENT: return clpi_poly_sum(&index, &pad, -1);
+    case CLPI_BLOCK_PLAIN: return clpi_poly_times(&index, dim->n);
+    case CLPI_BLOCK_ELEMENT: return clpi_poly_plus(&index, -dim->pad_lo);
     default: return index;
     }
 }

@@ -66,6 +66,18 @@ clpi_poly clpi_poly_sum(const clpi_poly *a, const clpi_poly *b, int64_t scale)
     return out;
 }
 
+clpi_poly clpi_poly_plus(const clpi_poly *a, int64_t c)
+{
+    const clpi_poly constant = clpi_poly_constant(c);
+    return clpi_poly_sum(a, &constant, 1);
+}
+
+clpi_poly clpi_poly_times(const clpi_poly *a, int64_t c)
+{
+    const clpi_poly zero = { .is_known = true };
+    return clpi_poly_sum(&zero, a, c);
+}
+
 /* ---- Monomials ---- */
 
 uint32_t clpi_monomial_number(clpi_facts *facts, const clpi_monomial *monomial)
@@ -107,7 +119,7 @@ static clpi_poly term_times(clpi_facts *facts, uint32_t monomial, int64_t coef, 
     const clpi_poly zero = { .is_known = true };
     clpi_poly one_term = zero;
     push_term(&one_term, monomial, p->constant);
-    clpi_poly out = clpi_poly_sum(&zero, &one_term, coef);
+    clpi_poly out = clpi_poly_times(&one_term, coef);
     for (int i = 0; i < p->n; i++) {
         clpi_monomial product;
         if (!clpi_monomial_times(&facts->monomials[monomial], &facts->monomials[p->term[i].monomial], &product))
@@ -126,8 +138,7 @@ clpi_poly clpi_poly_product(clpi_facts *facts, const clpi_poly *a, const clpi_po
 {
     if (!a->is_known || !b->is_known)
         return clpi_poly_unknown;
-    const clpi_poly zero = { .is_known = true };
-    clpi_poly out = clpi_poly_sum(&zero, b, a->constant);
+    clpi_poly out = clpi_poly_times(b, a->constant);
     for (int i = 0; i < a->n; i++) {
         const clpi_poly part = term_times(facts, a->term[i].monomial, a->term[i].coef, b);
         out = clpi_poly_sum(&out, &part, 1);

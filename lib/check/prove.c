@@ -40,19 +40,11 @@ static void question_end(prover *p, question q)
 
 /* ---- Small facts ---- */
 
-static void add_at_least(prover *p, const clpi_poly *a, const clpi_poly *b, int64_t by)       /* a >= b + by */
-{
-    const clpi_poly constant = clpi_poly_constant(by);
-    clpi_poly room = clpi_poly_sum(a, b, -1);
-    room = clpi_poly_sum(&room, &constant, -1);
-    clpi_fact_add(p->symbols->facts, &room, false);
-}
-
 static void add_within(prover *p, const clpi_poly *a, const clpi_poly *size)                  /* 0 <= a < size */
 {
     const clpi_poly zero = clpi_poly_constant(0);
-    add_at_least(p, a, &zero, 0);
-    add_at_least(p, size, a, 1);
+    clpi_order_add(p->symbols->facts, a, &zero, 0);
+    clpi_order_add(p->symbols->facts, size, a, 1);
 }
 
 static const char *reason(const prover *p)
@@ -130,7 +122,7 @@ static bool are_apart_from(prover *p, const access *a, const access *b, int k, i
             shared[p->plan->parallel[i]] = &side[0].program[p->plan->parallel[i]];
         if (clpi_side_begin(s, &side[1], shared)) {
             const int axis = p->plan->parallel[k];
-            add_at_least(p, &side[sign < 0].program[axis], &side[sign > 0].program[axis], 1);
+            clpi_order_add(p->symbols->facts, &side[sign < 0].program[axis], &side[sign > 0].program[axis], 1);
             are_apart = !add_touched(p, &side[0], a, element[0]) || !add_touched(p, &side[1], b, element[1]);
             if (!are_apart)
                 add_same_element(p, side, a, b, element);
@@ -212,12 +204,11 @@ static clp_status prove_storage(prover *p, clpi_race_proof *out)
 static bool is_block_in_front(prover *p, clpi_side *side, const clpi_block_dim *dim, const clpi_poly *size)
 {
     clpi_symbols *s = p->symbols;
-    const clpi_poly zero = clpi_poly_constant(0), n = clpi_poly_constant(dim->n), minus = clpi_poly_sum(&zero, size, -1);
+    const clpi_poly n = clpi_poly_constant(dim->n), minus = clpi_poly_times(size, -1);
     if (dim->kind != CLPI_BLOCK_PLAIN)
         return false;
     const clpi_poly q = clpi_poly_quotient(s->facts, &minus, &n), index = clpi_value_poly(s, side, dim->index, NULL);
-    clpi_poly room = clpi_poly_sum(&zero, &q, -1);
-    room = clpi_poly_sum(&room, &index, -1);
+    const clpi_poly sum = clpi_poly_sum(&q, &index, 1), room = clpi_poly_times(&sum, -1);
     return clpi_poly_is_at_least(s->facts, &room, 1);
 }
 
@@ -231,7 +222,7 @@ static bool is_block_inside(prover *p, int operand)
     const clpi_poly one = clpi_poly_constant(1);
     for (int d = 0; is_inside && d < x->rank; d++) { /* of an array without elements no block can lie outside */
         const clpi_poly size = clpi_size_poly(s, operand, d);
-        add_at_least(p, &size, &one, 0);
+        clpi_order_add(p->symbols->facts, &size, &one, 0);
     }
     for (int d = 0; is_inside && d < x->rank; d++) {
         const clpi_poly start = clpi_start_poly(s, &side, operand, d), size = clpi_size_poly(s, operand, d);

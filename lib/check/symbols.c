@@ -48,24 +48,6 @@ static bool fits(clpi_symbols *s, const clpi_poly *p, clp_dtype d)
 
 /* ---- Arithmetic ---- */
 
-static clpi_poly sum(const clpi_poly *a, const clpi_poly *b, int64_t scale)
-{
-    return clpi_poly_sum(a, b, scale);
-}
-
-/* a + c */
-static clpi_poly plus(const clpi_poly *a, int64_t c)
-{
-    const clpi_poly constant = clpi_poly_constant(c);
-    return clpi_poly_sum(a, &constant, 1);
-}
-
-static clpi_poly negated(const clpi_poly *a)
-{
-    const clpi_poly zero = clpi_poly_constant(0);
-    return clpi_poly_sum(&zero, a, -1);
-}
-
 /* Rounded down; by 0 all ones. */
 static clpi_poly divide(clpi_symbols *s, const clpi_poly *a, const clpi_poly *b)
 {
@@ -74,7 +56,7 @@ static clpi_poly divide(clpi_symbols *s, const clpi_poly *a, const clpi_poly *b)
         return clpi_poly_unknown;
     if (b->is_known && clpi_poly_is_at_least(s->facts, b, 1))
         return clpi_poly_quotient(s->facts, a, b);
-    const clpi_poly minus_b = negated(b), minus_a = negated(a);
+    const clpi_poly minus_b = clpi_poly_times(b, -1), minus_a = clpi_poly_times(a, -1);
     if (b->is_known && clpi_poly_is_at_least(s->facts, &minus_b, 1))
         return clpi_poly_quotient(s->facts, &minus_a, &minus_b);
     return clpi_poly_unknown;
@@ -83,7 +65,7 @@ static clpi_poly divide(clpi_symbols *s, const clpi_poly *a, const clpi_poly *b)
 static clpi_poly modulo(clpi_symbols *s, const clpi_poly *a, const clpi_poly *b)
 {
     const clpi_poly q = divide(s, a, b), multiple = clpi_poly_product(s->facts, &q, b);
-    return sum(a, &multiple, -1);
+    return clpi_poly_sum(a, &multiple, -1);
 }
 
 /* Toward zero; the same as down where nothing is negative. */
@@ -94,7 +76,7 @@ static bool is_natural(clpi_symbols *s, const clpi_poly *a, const clpi_poly *b)
 
 static clpi_poly absolute(clpi_symbols *s, const clpi_poly *a)
 {
-    const clpi_poly minus = negated(a);
+    const clpi_poly minus = clpi_poly_times(a, -1);
     return clpi_poly_maximum(s->facts, a, &minus);
 }
 
@@ -124,10 +106,10 @@ static clpi_poly shifted(clpi_symbols *s, clpi_op_kind kind, const clpi_poly *a,
 static clpi_poly exact(clpi_symbols *s, clpi_op_kind kind, clp_dtype d, const clpi_poly *a, const clpi_poly *b)
 {
     switch (kind) {
-    case CLP_OP_add: return sum(a, b, 1);
-    case CLP_OP_sub: return sum(a, b, -1);
+    case CLP_OP_add: return clpi_poly_sum(a, b, 1);
+    case CLP_OP_sub: return clpi_poly_sum(a, b, -1);
     case CLP_OP_mul: return clpi_poly_product(s->facts, a, b);
-    case CLP_OP_neg: return negated(a);
+    case CLP_OP_neg: return clpi_poly_times(a, -1);
     case CLP_OP_divide: return divide(s, a, b);
     case CLP_OP_mod: return modulo(s, a, b);
     case CLP_OP_div: return is_natural(s, a, b) ? divide(s, a, b) : clpi_poly_unknown;
@@ -170,11 +152,11 @@ static void reshape_coords(clpi_symbols *s, const clpi_type *from, const clpi_ty
     clpi_poly number = clpi_poly_constant(0);
     int64_t step = 1;
     for (int d = to->rank; d-- > t; step *= to->shape[d])
-        number = sum(&number, &coords[d], step);
+        number = clpi_poly_sum(&number, &coords[d], step);
     step = 1;
     for (int d = from->rank; d-- > f; step *= from->shape[d]) {
         out[d] = clpi_variable(s->facts, 0, from->shape[d] - 1);
-        number = sum(&number, &out[d], -step);
+        number = clpi_poly_sum(&number, &out[d], -step);
     }
     clpi_fact_add(s->facts, &number, true);
 }
@@ -195,7 +177,7 @@ static bool index_coords(const reader *r, const clpi_op *op, const clpi_poly *co
         }
         out[i] = read_value(r, args[i + 1], sub->kind == CLPI_SUB_TILE ? &coords[tile_at] : coords);
         if (sub->kind == CLPI_SUB_RANGE)
-            out[i] = sum(&out[i], &coords[at++], sub->stride);
+            out[i] = clpi_poly_sum(&out[i], &coords[at++], sub->stride);
         if (!clpi_poly_is_within(s->facts, &out[i], 0, from->shape[i] - 1))
             return false;
     }
@@ -257,10 +239,8 @@ static clpi_poly loop_index(const reader *r, uint32_t loop)
     const clpi_op *op = &s->ir->ops.items[loop];
     const int64_t step = (int64_t)op->attr;
     const clpi_poly lo = read_value(r, clpi_args(s->ir, op)[0], NULL), hi = read_value(r, clpi_args(s->ir, op)[1], NULL);
-    const clpi_poly turn = loop_turn(r, loop), index = sum(&lo, &turn, step);
-    clpi_poly room = step > 0 ? sum(&hi, &index, -1) : sum(&index, &hi, -1);
-    room = plus(&room, -1);
-    clpi_fact_add(s->facts, &room, false);
+    const clpi_poly turn = loop_turn(r, loop), index = clpi_poly_sum(&lo, &turn, step);
+    clpi_order_add(s->facts, step > 0 ? &hi : &index, step > 0 ? &index : &hi, 1);
     return index.is_known ? index : opaque(s, CLP_I32, CLPI_OPAQUE_OTHER);
 }
 
@@ -285,7 +265,7 @@ static clpi_poly loop_carried(const reader *r, clp_val v)
         return opaque(s, d, CLPI_OPAQUE_CARRIED);
     (void)read_value(r, (clp_val){ loop + 1 }, NULL);        /* the index, which bounds the turns */
     const clpi_poly start = read_value(r, clpi_args(s->ir, op)[i + 1], NULL), turn = loop_turn(r, loop);
-    const clpi_poly value = sum(&start, &turn, step->kind == CLP_OP_sub ? -c : c);
+    const clpi_poly value = clpi_poly_sum(&start, &turn, step->kind == CLP_OP_sub ? -c : c);
     return fits(s, &value, d) ? value : opaque(s, d, CLPI_OPAQUE_WRAPS);
 }
 
@@ -314,7 +294,7 @@ static clpi_poly read_choice(const reader *r, clp_val a, const clpi_poly *b, con
     clpi_choice choice = { .side[0].n = 0 };
     clpi_fact fact;
     for (int i = 0; i < 2; i++) {
-        const clpi_poly rest = sum(&value, of[i], -1);
+        const clpi_poly rest = clpi_poly_sum(&value, of[i], -1);
         clpi_alternative_add(&choice, i, &rest, true);
         if (rest.is_known && comparison_fact(r, clpi_op_at(s->ir, a), coords, i == 0, &fact))
             clpi_alternative_add(&choice, i, &fact.poly, fact.is_equal);
@@ -489,8 +469,8 @@ static bool comparison_fact(const reader *r, const clpi_op *op, const clpi_poly 
     const clpi_poly a = read_value(r, args[0], coords), b = read_value(r, args[1], coords);
     bool is_strict = (op->kind == CLP_OP_lt || op->kind == CLP_OP_gt) == want;
     /* a < b: b - a - 1 >= 0; its opposite: a - b >= 0. */
-    const clpi_poly room = is_less == want ? sum(&b, &a, -1) : sum(&a, &b, -1);
-    *out = (clpi_fact){ is_same || !is_strict ? room : plus(&room, -1), is_same };
+    const clpi_poly room = is_less == want ? clpi_poly_sum(&b, &a, -1) : clpi_poly_sum(&a, &b, -1);
+    *out = (clpi_fact){ is_same || !is_strict ? room : clpi_poly_plus(&room, -1), is_same };
     return out->poly.is_known;
 }
 
@@ -501,9 +481,9 @@ static void add_unequal(const reader *r, const clp_val *args, const clpi_poly *c
     if (!clpi_is_int(clpi_type_of(s->ir, args[0])->dtype))
         return;
     const clpi_poly a = read_value(r, args[0], coords), b = read_value(r, args[1], coords);
-    clpi_poly less = sum(&b, &a, -1), more = sum(&a, &b, -1);
-    less = plus(&less, -1);
-    more = plus(&more, -1);
+    clpi_poly less = clpi_poly_sum(&b, &a, -1), more = clpi_poly_sum(&a, &b, -1);
+    less = clpi_poly_plus(&less, -1);
+    more = clpi_poly_plus(&more, -1);
     clpi_choice choice = { .side[0].n = 0 };
     clpi_alternative_add(&choice, 0, &less, false);
     clpi_alternative_add(&choice, 1, &more, false);
