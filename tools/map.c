@@ -63,7 +63,7 @@ static void touch(void *user, const clpi_touch *t)
 static clp_status watch_run(clpi_check *check, int operand, cell **cells, map_mark *marks)
 {
     CLP_TRY(clpi_report_new(check->env, check->kernel, 0, &check->report));
-    CLP_TRY(clpi_snapshot_open(check, check->arrays, check->n_arrays));
+    CLP_TRY(clpi_snapshot_open(check));
     *cells = calloc((size_t)check->snapshot.n_granules + 1, sizeof **cells);
     if (!*cells)
         return clpi_fail(check->env, CLP_ERR_OOM, "out of memory");

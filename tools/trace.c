@@ -420,7 +420,7 @@ static clp_status run_traced(trace *t, const int64_t *start, const int64_t *coun
     if (!status)
         status = clpi_report_new(check.env, j->kernel, 0, &check.report);
     if (!status)
-        status = clpi_snapshot_open(&check, j->args, j->n);
+        status = clpi_snapshot_open(&check);
     if (!status)
         status = clpi_snapshot_run(&check, CLP_ORDER_FORWARD, 0, &watch);
     clpi_snapshot_close(&check);

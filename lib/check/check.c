@@ -9,7 +9,7 @@ static clp_status check_all(clpi_check *check)
     const unsigned checks = check->opts.checks;
     if (checks & CLP_CHECK_PROOFS)
         CLP_TRY(clpi_check_proofs(check));
-    CLP_TRY(clpi_snapshot_open(check, check->arrays, check->n_arrays));
+    CLP_TRY(clpi_snapshot_open(check));
     CLP_TRY(clpi_checkers_run(check));
     if (checks & CLP_CHECK_ORDERS)
         CLP_TRY(clpi_check_orders(check));

@@ -79,7 +79,7 @@ typedef struct clpi_snapshot {
     uint64_t     n_granules;          /* of written memory: an element of the smallest dtype in its region each */
 } clpi_snapshot;
 
-clp_status clpi_snapshot_open(clpi_check *check, const clp_array *arrays, int n_arrays);
+clp_status clpi_snapshot_open(clpi_check *check);                     /* of check->arrays */
 void       clpi_snapshot_close(clpi_check *check);
 void       clpi_snapshot_reset(clpi_check *check);                    /* work as before the first run */
 /* One run over the launch's box, on work as it stands. Faults do not end it: without a watch they are passed over. */

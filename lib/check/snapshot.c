@@ -151,7 +151,7 @@ static clp_status report_overlaps(clpi_check *check, const clpi_launch_args *arg
     return CLP_OK;
 }
 
-clp_status clpi_snapshot_open(clpi_check *check, const clp_array *arrays, int n_arrays)
+clp_status clpi_snapshot_open(clpi_check *check)
 {
     clpi_snapshot *s = &check->snapshot;
     clp_context *ctx = check->kernel->ctx;
@@ -159,7 +159,7 @@ clp_status clpi_snapshot_open(clpi_check *check, const clp_array *arrays, int n_
     clpi_launch_args args;
     clpi_arena_init(&s->arena, check->env);
     CLP_TRY(clpi_event_new(ctx, check->kernel, &s->event));
-    CLP_TRY(clpi_launch_bind(s->event, arrays, n_arrays, &check->run, true, &args));
+    CLP_TRY(clpi_launch_bind(s->event, check->arrays, check->n_arrays, &check->run, true, &args));
     s->bound = s->event->bound;
     clpi_report_bind(check->report, s->bound);
     CLP_TRY(report_overlaps(check, &args));

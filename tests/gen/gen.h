@@ -8,6 +8,8 @@
  *     arrays.c        arrays laid out and filled; what two runs left in them
  *     shrink.c        a kernel that fails, made small
  *     runner.c        builds many kernels at once, runs and compares them
+ *     sound.c         the same kernels checked, on the interpreter: nothing may be found
+ *     wrong.c         the same on a device that does one operation wrong, which a check must name
  *
  * Every value carries what is known of it, so that a comparison can be exact where the language promises equal bits:
  *

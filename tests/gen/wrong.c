@@ -175,7 +175,7 @@ static bool check_mutant(setting *s, const clp_kernel *right, const clp_kernel *
         check.run = (clp_run_opts){ .grid_start = k->box_start, .grid_count = k->box_count };
     clp_status status = clpi_report_new(check.env, right, 1, &check.report);
     if (!status)
-        status = clpi_snapshot_open(&check, check.arrays, check.n_arrays);
+        status = clpi_snapshot_open(&check);
     if (!status)
         status = clpi_device_open(&check, &device);
     if (!status)

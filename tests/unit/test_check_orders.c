@@ -155,7 +155,7 @@ Test(check_orders, runs_of_a_device_are_compared_with_each_other)
     clpi_orders orders;
     OK(t.ctx, clpi_report_new(check.env, k, 5, &t.report));
     check.report = t.report;
-    OK(t.ctx, clpi_snapshot_open(&check, arrays, 1));
+    OK(t.ctx, clpi_snapshot_open(&check));
     OK(t.ctx, clpi_orders_open(&check, &orders));
     OK(t.ctx, clpi_orders_keep(&orders, "run 1"));
     int32_t *work = (int32_t *)(void *)check.snapshot.regions[0].work;

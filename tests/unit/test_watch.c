@@ -11,9 +11,10 @@ static void watched_open(watched *w, const char *text, const clp_array *arrays, 
     *w = (watched){ 0 };
     cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp" }, &w->ctx), CLP_OK, "%s", clp_last_error(NULL));
     OK(w->ctx, clp_kernel_from_text(w->ctx, text, NULL, NULL, &w->kernel));
-    w->check = (clpi_check){ .env = &w->ctx->env, .kernel = w->kernel, .ir = w->kernel->ir, .plan = w->kernel->plan };
+    w->check = (clpi_check){ .env = &w->ctx->env, .kernel = w->kernel, .ir = w->kernel->ir, .plan = w->kernel->plan,
+                             .arrays = arrays, .n_arrays = n };
     OK(w->ctx, clpi_report_new(w->check.env, w->kernel, 20, &w->check.report));
-    OK(w->ctx, clpi_snapshot_open(&w->check, arrays, n));
+    OK(w->ctx, clpi_snapshot_open(&w->check));
 }
 
 static void watched_close(watched *w)
