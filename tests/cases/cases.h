@@ -64,4 +64,11 @@ typedef struct rule_env {
 bool rule_value(const char *text, const rule_env *env, int rank, const int64_t *at, int64_t n, double *out,
                 const char **why);
 
+/* ---- values.c ---- */
+/* What an element should be. */
+typedef enum wish { NUMBER, BITS, AS_BEFORE, ANYTHING } wish;
+typedef struct wanted { wish wish; uint64_t bits; } wanted;
+/* Of each element of a, to be freed; env: what a rule may read. NULL: reason says why not. */
+wanted *values_read(const written *w, const clp_array *a, const rule_env *env, char *reason, size_t n_bytes);
+
 #endif

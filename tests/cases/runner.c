@@ -7,7 +7,6 @@
  *
  * usage: runner FOLDER DEVICE SCHEDULE ORDER [id or file...] */
 #include <dirent.h>
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -35,10 +34,6 @@ typedef struct setting {
     char *kernel_text, *kernel_params, *kernel_batches;
     char *printed;
 } setting;
-
-/* What an element should be. */
-typedef enum wish { NUMBER, BITS, AS_BEFORE, ANYTHING } wish;
-typedef struct wanted { wish wish; uint64_t bits; } wanted;
 
 typedef struct operand {
     clp_operand_info info;
@@ -69,7 +64,7 @@ static bool failed(trial *t, const char *format, ...)
     return false;
 }
 
-/* ---- Values ---- */
+/* ---- Operands ---- */
 
 static void put(clp_array *a, int64_t i, uint64_t bits)
 {
@@ -82,123 +77,18 @@ static void put(clp_array *a, int64_t i, uint64_t bits)
     }
 }
 
-static uint64_t from_double(clp_dtype d, double x)
-{
-    return clpi_elem_to_bits(d, clpi_elem_cast(d, CLP_F64, (clpi_elem){ .d = x }));
-}
-
-/* "7", "-0x10", "1e-3", "nan", "true", "#3f800001", "~", "*". */
-static bool read_value(clp_dtype d, const char *token, wanted *out)
-{
-    char *end;
-    *out = (wanted){ NUMBER, 0 };
-    if (!strcmp(token, "~") || !strcmp(token, "*")) {
-        out->wish = *token == '~' ? AS_BEFORE : ANYTHING;
-        return true;
-    }
-    if (*token == '#') {
-        *out = (wanted){ BITS, strtoull(token + 1, &end, 16) };
-        return end > token + 1 && !*end;
-    }
-    if (d == CLP_BOOL && (!strcmp(token, "true") || !strcmp(token, "false"))) {
-        out->bits = *token == 't';
-        return true;
-    }
-    if (clpi_is_float(d)) {
-        out->bits = from_double(d, strtod(token, &end));
-    } else {
-        errno = 0;
-        const clpi_elem e = *token == '-' ? (clpi_elem){ .i = strtoll(token, &end, 0) }
-                                          : (clpi_elem){ .u = strtoull(token, &end, 0) };
-        if (errno || (*token == '-' ? e.i < clpi_int_min(d) : e.u > clpi_int_max(d)))
-            return false;
-        out->bits = clpi_elem_to_bits(d, e);
-    }
-    return end > token && !*end;
-}
-
-/* One token of a list: a value, "1..5" (both ends), "0x8" no: "7*4" (four times 7). Returns how many it gave, 0: not so. */
-static int64_t read_token(clp_dtype d, char *token, wanted *out, int64_t room)
-{
-    char *dots = strstr(token, ".."), *star = strchr(token + 1, '*');
-    if (dots) {
-        const int64_t from = strtoll(token, NULL, 0), to = strtoll(dots + 2, NULL, 0);
-        for (int64_t v = from; v <= to && v - from < room; v++)
-            out[v - from] = (wanted){ NUMBER, from_double(d, (double)v) };
-        return to - from + 1;
-    }
-    int64_t n = 1;
-    if (star) {
-        n = strtoll(star + 1, NULL, 10);
-        *star = '\0';
-    }
-    if (room < n || !read_value(d, token, out))
-        return room < n ? n : 0;
-    for (int64_t k = 1; k < n; k++)
-        out[k] = out[0];
-    return n;
-}
-
-static bool read_list(trial *t, const written *w, const clp_array *a, wanted *out)
-{
-    char *text = strdup(w->values), *rest = text;
-    const int64_t n = array_elems(a);
-    int64_t got = 0, n_tokens = 0, gave = 1;
-    wanted one[1];
-    if (!text)
-        abort();
-    for (char *token; gave > 0 && got <= n && (token = strtok_r(rest, " ,", &rest)); n_tokens++) {
-        gave = read_token(a->dtype, token, got < n ? out + got : one, got < n ? n - got : 1);
-        got += gave;
-    }
-    free(text);
-    if (gave <= 0)
-        return failed(t, "line %d: a value that is none of %s", w->line, clp_dtype_name(a->dtype));
-    if (n_tokens == 1 && got == 1)
-        for (; got < n; got++)
-            out[got] = out[0];
-    if (got != n && !(n == 0 && got <= 1))
-        return failed(t, "line %d: %s: expected %" PRId64 " values, got %" PRId64, w->line, w->name, n, got);
-    return true;
-}
-
-static bool read_rule(trial *t, const written *w, const clp_array *a, wanted *out)
-{
-    const char *names[MAX_ARRAYS], *why = NULL;
-    clp_array arrays[MAX_ARRAYS];
-    int n_arrays = 0;
-    for (int i = 0; i < t->n; i++)
-        if (t->operands[i].from.array.data) {
-            names[n_arrays] = t->operands[i].info.name;
-            arrays[n_arrays++] = t->operands[i].from.array;
-        }
-    const rule_env env = { names, arrays, n_arrays };
-    for (int64_t e = 0, n = array_elems(a); e < n; e++) {
-        int64_t at[CLP_MAX_RANK], rest = e;
-        double value;
-        for (int d = a->rank - 1; d >= 0; d--) {
-            at[d] = rest % a->shape[d];
-            rest /= a->shape[d];
-        }
-        if (!rule_value(w->values + 1, &env, a->rank, at, e, &value, &why))
-            return failed(t, "line %d: %s: %s", w->line, w->name, why);
-        out[e] = (wanted){ NUMBER, from_double(a->dtype, value) };
-    }
-    return true;
-}
-
 static wanted *read_values(trial *t, const written *w, const clp_array *a)
 {
-    wanted *out = calloc((size_t)array_elems(a) + 1, sizeof *out);
-    if (!out)
-        abort();
-    if (*w->values == ':' ? read_rule(t, w, a, out) : read_list(t, w, a, out))
-        return out;
-    free(out);
-    return NULL;
+    const char *names[MAX_ARRAYS];
+    clp_array arrays[MAX_ARRAYS];
+    int n = 0;
+    for (int i = 0; i < t->n; i++)
+        if (t->operands[i].from.array.data) {
+            names[n] = t->operands[i].info.name;
+            arrays[n++] = t->operands[i].from.array;
+        }
+    return values_read(w, a, &(rule_env){ names, arrays, n }, t->reason, sizeof t->reason);
 }
-
-/* ---- Operands ---- */
 
 static const written *named(const written *all, int n, const char *name)
 {

@@ -1,4 +1,4 @@
-/* The device half of cl: finding devices, codes written by hand, launches and their events, the log, adopted objects. */
+/* The device half of cl: finding devices, codes written by hand, launches and their events, the log, programs from before. */
 #include <dirent.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -6,30 +6,8 @@
 #include <unistd.h>
 
 #include "cl/cl.h"
-#include "clpallas_cl.h"
+#include "on_cl.h"
 #include "run/run.h"
-#include "support/support.h"
-
-/* A context on an OpenCL device; NULL: there is none, which is said. */
-static clp_context *context_with(clp_context_opts opts)
-{
-    clp_context *ctx = NULL;
-    const char *which = getenv("CLPALLAS_TEST_CL");
-    char device[32];
-    snprintf(device, sizeof device, "cl%s%s", which ? ":" : "", which ? which : "");
-    opts.device = device;
-    clp_status status = clp_context_new(&opts, &ctx);
-    if (status) {
-        cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
-        fprintf(stderr, "skipped: %s\n", clp_last_error(NULL));
-    }
-    return ctx;
-}
-
-static clp_context *context_on_cl(clp_print_fn print, void *user)
-{
-    return context_with((clp_context_opts){ .print = print, .print_user = user });
-}
 
 /* ---- Devices ---- */
 
@@ -431,140 +409,6 @@ Test(cl, prints_in_order_of_programs)
                                "i=2 k=0 x=[10000000000.0 0.0]\ni=2 k=1 x=[10000000000.0 0.0]\n");
     }
     clp_kernel_free(k);
-    clp_context_free(ctx);
-}
-
-/* ---- The caller's own objects ---- */
-
-static void check_adopted(cl_command_queue_properties properties)
-{
-    clp_context *found = context_on_cl(NULL, NULL), *ctx;
-    if (!found)
-        return;
-    cl_context context = clp_context_cl(found);
-    cl_device_id device;
-    cl_int code;
-    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
-    cl_command_queue queue = clCreateCommandQueue(context, device, properties, &code);
-    if (code != CL_SUCCESS) {
-        fprintf(stderr, "skipped: the device has no such queue\n");
-        clp_context_free(found);
-        return;
-    }
-    int32_t x[300], o[300];
-    for (int i = 0; i < 300; i++) {
-        x[i] = i;
-        o[i] = 1;
-    }
-    cl_mem x_mem = clCreateBuffer(context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, sizeof x, x, &code);
-    cl_mem o_mem = clCreateBuffer(context, CL_MEM_READ_WRITE, sizeof o, NULL, &code);
-    cl_event gate = clCreateUserEvent(context, &code), written;
-    cr_assert_eq(clEnqueueWriteBuffer(queue, o_mem, CL_FALSE, 0, sizeof o, o, 1, &gate, &written), CL_SUCCESS);
-
-    OK(NULL, clp_context_new_cl(device, context, queue, NULL, &ctx));
-    cr_expect_eq(clp_context_cl(ctx), context);
-    cr_expect_eq(clp_context_cl_queue(ctx), queue);
-    clp_kernel *k;
-    clp_buffer *xb, *ob;
-    clp_event *before, *event;
-    OK(ctx, clp_kernel_from_text(ctx, add_text, NULL, NULL, &k));
-    OK(ctx, clp_buffer_new_cl(ctx, x_mem, &xb));
-    OK(ctx, clp_buffer_new_cl(ctx, o_mem, &ob));
-    OK(ctx, clp_event_new_cl(ctx, written, &before));
-    cr_expect_eq(clp_buffer_cl(xb), x_mem);
-    cr_expect_eq(clp_buffer_bytes(ob), sizeof o);
-    int64_t n = 300;
-    OK(ctx, clp_run_async(k, (clp_array[]){ ints(&n, NULL, xb), ints(&n, NULL, ob) }, 2,
-                          &(clp_run_opts){ .wait_for = &before, .n_wait_for = 1 }, &event));
-    cl_event done = clp_event_cl(event);
-    cr_assert_not_null(done);
-    cr_assert_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
-    int32_t got[300];
-    cr_assert_eq(clEnqueueReadBuffer(queue, o_mem, CL_TRUE, 0, sizeof got, got, 1, &done, NULL), CL_SUCCESS);
-    for (int i = 0; i < 300; i++)
-        cr_expect(got[i] == i + 1, "o[%d]: expected %d, got %d", i, i + 1, got[i]);
-    OK(ctx, clp_event_wait(event));
-    clp_event_free(event);
-    clp_event_free(before);
-    clp_buffer_free(xb);
-    clp_buffer_free(ob);
-    clp_kernel_free(k);
-    clp_context_free(ctx);
-
-    clReleaseEvent(gate);
-    clReleaseEvent(written);
-    clReleaseMemObject(x_mem);
-    clReleaseMemObject(o_mem);
-    clReleaseCommandQueue(queue);
-    clp_context_free(found);
-}
-
-Test(cl, works_on_the_callers_objects)
-{
-    check_adopted(CL_QUEUE_PROFILING_ENABLE);
-}
-
-Test(cl, works_in_a_queue_without_order)
-{
-    check_adopted(CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
-}
-
-static cl_uint references_to_queue(cl_command_queue queue)
-{
-    cl_uint n = 0;
-    cr_assert_eq(clGetCommandQueueInfo(queue, CL_QUEUE_REFERENCE_COUNT, sizeof n, &n, NULL), CL_SUCCESS);
-    return n;
-}
-
-static cl_uint references_to_mem(cl_mem mem)
-{
-    cl_uint n = 0;
-    cr_assert_eq(clGetMemObjectInfo(mem, CL_MEM_REFERENCE_COUNT, sizeof n, &n, NULL), CL_SUCCESS);
-    return n;
-}
-
-Test(cl, gives_back_what_it_was_given)
-{
-    clp_context *found = context_on_cl(NULL, NULL), *ctx;
-    if (!found)
-        return;
-    cl_device_id device;
-    cl_int code;
-    clp_buffer *buffer;
-    cl_context context = clp_context_cl(found);
-    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-    cl_mem mem = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &code);
-    cl_uint of_queue = references_to_queue(queue), of_mem = references_to_mem(mem);
-    OK(NULL, clp_context_new_cl(device, context, queue, NULL, &ctx));
-    OK(ctx, clp_buffer_new_cl(ctx, mem, &buffer));
-    cr_expect(references_to_queue(queue) > of_queue && references_to_mem(mem) > of_mem);
-    clp_buffer_free(buffer);
-    clp_context_free(ctx);
-    cr_expect_eq(references_to_queue(queue), of_queue);
-    cr_expect_eq(references_to_mem(mem), of_mem);
-    clReleaseMemObject(mem);
-    clReleaseCommandQueue(queue);
-    clp_context_free(found);
-}
-
-Test(cl, refuses_objects_that_are_not_there)
-{
-    clp_context *ctx = NULL;
-    clp_buffer *buffer;
-    clp_event *event;
-    cr_expect_eq(clp_context_new_cl(NULL, NULL, NULL, NULL, &ctx), CLP_ERR_ARG);
-    cr_expect_str_eq(clp_last_error(NULL), "clp_context_new_cl: device is NULL");
-    OK(NULL, clp_context_new(&(clp_context_opts){ .device = "interp" }, &ctx));
-    FAILS(ctx, CLP_ERR_ARG, "the context is not on an OpenCL device", clp_buffer_new_cl(ctx, NULL, &buffer));
-    FAILS(ctx, CLP_ERR_ARG, "the context is not on an OpenCL device", clp_event_new_cl(ctx, NULL, &event));
-    cr_expect_null(clp_context_cl(ctx));
-    clp_context_free(ctx);
-    ctx = context_on_cl(NULL, NULL);
-    if (!ctx)
-        return;
-    FAILS(ctx, CLP_ERR_ARG, "mem is NULL", clp_buffer_new_cl(ctx, NULL, &buffer));
-    FAILS(ctx, CLP_ERR_ARG, "event is NULL", clp_event_new_cl(ctx, NULL, &event));
     clp_context_free(ctx);
 }
 
