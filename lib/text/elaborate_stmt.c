@@ -14,6 +14,7 @@ static const clpi_meaning nothing = { .kind = CLPI_IS_NOTHING };
 typedef struct carried {
     uint32_t *items, n, cap;      /* bindings, in order */
     clp_val  *inits, *vals;       /* vals: scratch for what regions take and give */
+    clp_val  *results;            /* behind the region */
 } carried;
 
 static void scan_stmts(clpi_elab *e, const clpi_stmts *stmts, uint32_t but, carried *c)
@@ -57,7 +58,8 @@ static bool find_carried(clpi_elab *e, const clpi_stmt *s, uint32_t but, carried
         qsort(out->items, out->n, sizeof *out->items, by_number);
     out->inits = CLPI_NEW_N(e->arena, clp_val, (size_t)out->n + 1);
     out->vals = CLPI_NEW_N(e->arena, clp_val, (size_t)out->n + 1);
-    if (!out->inits || !out->vals || e->stopped)
+    out->results = CLPI_NEW_N(e->arena, clp_val, (size_t)out->n + 1);
+    if (!out->inits || !out->vals || !out->results || e->stopped)
         return false;
     for (uint32_t i = 0; i < out->n; i++)
         out->inits[i] = var_value(e, out->items[i]);
@@ -143,11 +145,8 @@ static void elaborate_if(clpi_elab *e, const clpi_stmt *s)
     if (!is_open)
         return;
     clpi_at_pos(e, s->pos);
-    clp_val *results = CLPI_NEW_N(e->arena, clp_val, (size_t)c.n + 1);
-    if (!results)
-        return;
-    clpi_if_end(e->b, c.vals, (int)c.n, results);
-    set_vars(e, &c, results);
+    clpi_if_end(e->b, c.vals, (int)c.n, c.results);
+    set_vars(e, &c, c.results);
 }
 
 /* ---- Loops ------------------------------------------------------------------------------------------------------- */
@@ -222,11 +221,8 @@ static void elaborate_for(clpi_elab *e, const clpi_stmt *s)
     if (!ok)
         return;
     clpi_at_pos(e, s->pos);
-    clp_val *results = CLPI_NEW_N(e->arena, clp_val, (size_t)c.n + 1);
-    if (!results)
-        return;
-    clpi_for_end(e->b, c.vals, (int)c.n, results);
-    set_vars(e, &c, results);
+    clpi_for_end(e->b, c.vals, (int)c.n, c.results);
+    set_vars(e, &c, c.results);
 }
 
 /* The var that is the whole condition; UINT32_MAX: none. */
@@ -263,11 +259,8 @@ static void elaborate_while(clpi_elab *e, const clpi_stmt *s)
     if (!ok)
         return;
     clpi_at_pos(e, s->pos);
-    clp_val *results = CLPI_NEW_N(e->arena, clp_val, (size_t)c.n + 1);
-    if (!results)
-        return;
-    clpi_while_end(e->b, next_val, c.vals, (int)c.n, results);
-    set_vars(e, &c, results);
+    clpi_while_end(e->b, next_val, c.vals, (int)c.n, c.results);
+    set_vars(e, &c, c.results);
     if (var != UINT32_MAX)
         e->names.items[var].meaning = clpi_mean_truth(false);
 }

@@ -226,71 +226,105 @@ static const char *after(const char *p, const char *word)
     return !strncmp(p, word, n) && (p[n] == ' ' || !p[n]) ? blanks(p + n) : NULL;
 }
 
+/* id, params, run: what was asked for before is a run of its own. */
+static bool read_id(reader *r, const char *rest)
+{
+    if (!finish_run(r))
+        return false;
+    name_case(r, rest);
+    return true;
+}
+
+static bool read_params(reader *r, const char *rest)
+{
+    if (!finish_run(r))
+        return false;
+    forget(&r->now.params);
+    forget(&r->now.batches);
+    r->now.params = copy(rest);
+    return true;
+}
+
+static bool read_run(reader *r, const char *rest)
+{
+    (void)rest;
+    return finish_run(r);
+}
+
+static bool read_batch(reader *r, const char *rest)
+{
+    append(&r->now.batches, rest, ';');
+    return true;
+}
+
+static bool read_standard(reader *r, const char *rest)
+{
+    snprintf(r->kernel, MAX_TEXT, "=%s", rest);
+    return true;
+}
+
+static bool read_n_arrays(reader *r, const char *rest)
+{
+    r->now.n_arrays = atoi(rest);
+    return true;
+}
+
+static bool read_tol(reader *r, const char *rest)
+{
+    r->now.tol = strtod(rest, NULL);
+    return true;
+}
+
+static bool read_prints(reader *r, const char *rest)
+{
+    append(&r->now.printed, rest, '\n');
+    r->is_asked = true;
+    return true;
+}
+
+static bool read_finds(reader *r, const char *rest)
+{
+    if (!strcmp(rest, "nothing"))
+        r->now.finds = copy("");
+    else
+        append(&r->now.finds, rest, '\n');
+    r->is_asked = true;
+    return true;
+}
+
+static bool read_error(reader *r, const char *rest)
+{
+    return read_parts(r, rest, IS_NO_KERNEL);
+}
+
+static bool read_refused(reader *r, const char *rest)
+{
+    return read_parts(r, rest, IS_REFUSED);
+}
+
+static bool read_fault(reader *r, const char *rest)
+{
+    return read_parts(r, rest, FAULTS);
+}
+
+/* Lines of a case by their first word; any other is an array. */
 static bool read_line(reader *r, const char *p)
 {
-    const char *rest;
-    if ((rest = after(p, "case")))
+    static const struct { const char *word; bool (*read)(reader *r, const char *rest); } lines[] = {
+        { "+", read_continued }, { "id", read_id },         { "params", read_params },   { "batch", read_batch },
+        { "run", read_run },     { "dim", read_dim },       { "standard", read_standard }, { "arrays", read_n_arrays },
+        { "tol", read_tol },     { "prints", read_prints }, { "finds", read_finds },     { "checks", read_checks },
+        { "error", read_error }, { "fault", read_fault },   { "refused", read_refused },
+    };
+    const char *rest = after(p, "case");
+    if (rest)
         return read_case(r, rest);
     if (!r->is_case)
         return fault(r, "expected: //> case ID: what it shows");
     r->has_kernel = true;
-    if ((rest = after(p, "+")))
-        return read_continued(r, rest);
-    if ((rest = after(p, "id"))) {
-        if (!finish_run(r))
-            return false;
-        name_case(r, rest);
-        return true;
-    }
-    if ((rest = after(p, "params"))) {
-        if (!finish_run(r))
-            return false;
-        forget(&r->now.params);
-        forget(&r->now.batches);
-        r->now.params = copy(rest);
-        return true;
-    }
-    if ((rest = after(p, "batch"))) {
-        append(&r->now.batches, rest, ';');
-        return true;
-    }
-    if ((rest = after(p, "standard"))) {
-        snprintf(r->kernel, MAX_TEXT, "=%s", rest);
-        return true;
-    }
-    if ((rest = after(p, "arrays"))) {
-        r->now.n_arrays = atoi(rest);
-        return true;
-    }
-    if (after(p, "run"))
-        return finish_run(r);
-    if ((rest = after(p, "dim")))
-        return read_dim(r, rest);
-    if ((rest = after(p, "tol"))) {
-        r->now.tol = strtod(rest, NULL);
-        return true;
-    }
-    if ((rest = after(p, "prints"))) {
-        append(&r->now.printed, rest, '\n');
-        r->is_asked = true;
-        return true;
-    }
-    if ((rest = after(p, "finds"))) {
-        if (!strcmp(rest, "nothing"))
-            r->now.finds = copy("");
-        else
-            append(&r->now.finds, rest, '\n');
-        r->is_asked = true;
-        return true;
-    }
-    if ((rest = after(p, "checks")))
-        return read_checks(r, rest);
-    if ((rest = after(p, "error")))
-        return read_parts(r, rest, IS_NO_KERNEL);
-    if ((rest = after(p, "refused")))
-        return read_parts(r, rest, IS_REFUSED);
-    if ((rest = after(p, "fault")))
-        return read_parts(r, rest, FAULTS);
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+        if ((rest = after(p, lines[i].word)))
+            return lines[i].read(r, rest);
     return read_array(r, p);
 }
 
