@@ -26,7 +26,8 @@
 //
 // Mesa 22.3 makes of a choice between an i8 that is widened to int and a constant one between 8 and 16 bits, which crashes its compiler or
 // gives anything. So integers that may be i8 are chosen by @select(c, x, y), for in c ? x : y the language widens scalars; and casts
-// of i8 to wider scalars shift the sign into place, which other compilers know to be the same.
+// of i8 to wider scalars shift the sign into place, which other compilers know to be the same. Likewise of a choice between a small integer
+// that is cast to f32 and a constant: it takes the constant's bits as an f16 for the integer.
 
 //# divide f32 when fast
 = $a / $b
@@ -404,6 +405,14 @@ $T $f($D a)
 = ($T)(((int)as_uchar($a) << 24) >> 24)
 //# cast ints < ints
 = convert_$T($a)
+//# cast f32 < i8 when scalar
+= convert_$T(((int)as_uchar($a) << 24) >> 24)
+//# cast f32 < u8 when scalar
+= convert_$T(((uint)$a << 24) >> 24)
+//# cast f32 < i16 when scalar
+= convert_$T(((int)as_ushort($a) << 16) >> 16)
+//# cast f32 < u16 when scalar
+= convert_$T(((uint)$a << 16) >> 16)
 //# cast floats < ints
 = convert_$T($a)
 //# cast f16 bf16 f8e4m3 f8e5m2 < ints
