@@ -5,9 +5,9 @@
  * one failed, 77 without the device.
  * Decides what is built together: some kernels are one text and one program of the device, which builds them in less time.
  * Where that fails, or one of them does, each is built alone. --narrow makes kernels for devices without f64 and without
- * atomics of 64 bits: others of the same seeds.
+ * atomics of 64 bits, --small those that slow compilers take: other kernels of the same seeds.
  *
- * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--narrow] [--print] [--keep]
+ * usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--narrow] [--small] [--print] [--keep]
  *                   [--checked] */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -281,6 +281,10 @@ static bool read_options(setting *s, int argc, char **argv, int64_t *seed, int64
         s->prints = s->prints || !strcmp(argv[i], "--print");
         s->keeps = s->keeps || !strcmp(argv[i], "--keep");
         s->limits.is_narrow = s->limits.is_narrow || !strcmp(argv[i], "--narrow");
+        if (!strcmp(argv[i], "--small")) {
+            s->limits.size = 5;
+            s->limits.n_statements = 10;
+        }
         s->is_checked = s->is_checked || !strcmp(argv[i], "--checked");
         if (!strcmp(argv[i], "--group") && (++i >= argc || !is_number(argv[i], group) || *group < 1 || *group > MAX_GROUP))
             return false;
@@ -299,7 +303,7 @@ int main(int argc, char **argv)
     setting s = { 0 };
     int64_t seed, n, group;
     if (!read_options(&s, argc, argv, &seed, &n, &group))
-        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--narrow] [--print] [--keep] "
+        return fail_usage("usage: gen_runner SEED COUNT DEVICE auto|vector|simt|shuffle|reverse|printed [--group N] [--narrow] [--small] [--print] [--keep] "
                           "[--checked]");
     clp_context_opts opts = { .device = argv[3], .checked = s.is_checked };
     for (int i = 0; i < 3; i++)
