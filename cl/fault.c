@@ -26,8 +26,7 @@ static bool read_prefetched(void *user, int operand, const int64_t *index, int64
         return false;
     if (clpi_is_packed(x->dtype))
         bits = bits >> first % 8 & 15;
-    clpi_elem e = clpi_elem_from_bits(x->dtype, bits);
-    *out_value = x->dtype == CLP_U64 && e.u > INT64_MAX ? INT64_MAX : e.i;
+    *out_value = clpi_elem_from_bits(x->dtype, bits).i;
     return true;
 }
 

@@ -22,7 +22,7 @@ static bool read_prefetched(void *user, int operand, const int64_t *index, int64
     if (run->watch)
         clpi_watch_header_read(run, operand, at);
     clpi_held_of[x->dtype].get_row(held, ref->data, at, 1, 1);
-    *out_value = clpi_index_get(clpi_loaded(x->dtype), held, 0);
+    *out_value = clpi_elem_get(clpi_loaded(x->dtype), held, 0).i;       /* u64 as casts have it: the bits */
     return true;
 }
 
