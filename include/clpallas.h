@@ -243,8 +243,8 @@ typedef enum clp_order { CLP_ORDER_FORWARD, CLP_ORDER_REVERSE, CLP_ORDER_SHUFFLE
 typedef struct clp_dim { const char *name; int64_t size; } clp_dim;
 
 typedef struct clp_run_opts {
-    const int64_t    *grid_start;  /* a box of the grid: first program and number of programs per axis; NULL: all of it */
-    const int64_t    *grid_count;
+    const int64_t    *grid_start;  /* [axes] a box of the grid: first program of each axis; NULL: 0 */
+    const int64_t    *grid_count;  /* [axes] and number of programs; NULL: all from there on */
     clp_order         order;       /* of sequences; other than forward on the interpreter only */
     uint64_t          seed;        /* of CLP_ORDER_SHUFFLE */
     const clp_dim    *dims;        /* dims that no array shows */

@@ -34,7 +34,8 @@ static void shape_text(char *out, size_t n_bytes, int rank, const int64_t *shape
         snprintf(out + n, n_bytes - n, "]");
 }
 
-bool array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape)
+/* Memory as it comes: no page of it is touched. */
+static bool array_set_aside(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape, size_t *out_bytes)
 {
     for (int i = 0; i < rank; i++)
         a->shape[i] = shape[i];
@@ -47,15 +48,22 @@ bool array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape)
     const size_t page = 4096;
     n_bytes = (n_bytes / 8 + page) / page * page;
     a->memory = aligned_alloc(page, n_bytes);
-    if (!a->memory)
+    a->array.data = a->memory;
+    *out_bytes = n_bytes;
+    return a->memory != NULL;
+}
+
+bool array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape)
+{
+    size_t n_bytes;
+    if (!array_set_aside(a, dtype, rank, shape, &n_bytes))
         return false;
     memset(a->memory, 0, n_bytes);
-    a->array.data = a->memory;
     return true;
 }
 
 /* Sizes that no launch takes, and more than this machine's memory, are refused before anything is allocated. */
-int array_make(tool_array *a, const char *operand, clp_dtype dtype, int rank, const int64_t *shape)
+static int check_sizes(const char *operand, clp_dtype dtype, int rank, const int64_t *shape)
 {
     double n_bytes = clp_dtype_bits(dtype) / 8.0;
     for (int i = 0; i < rank; i++) {
@@ -70,7 +78,7 @@ int array_make(tool_array *a, const char *operand, clp_dtype dtype, int rank, co
     if (n_bytes > has_bytes && has_bytes > 0)
         return fail("%s: %s%s takes %.3g GB, the memory here is %.3g GB", operand, clp_dtype_name(dtype), text,
                     n_bytes / 1e9, has_bytes / 1e9);
-    return array_new(a, dtype, rank, shape) ? DONE : fail("%s: out of memory", operand);
+    return DONE;
 }
 
 /* Bits of element i, row-major, through strides. */
@@ -273,12 +281,12 @@ static int parse_sizes(const char *text, const char *end, int64_t *shape)
     return rank == 0 ? 0 : -1;
 }
 
-int array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *source, bool shape_known)
+int array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *source, making how)
 {
     size_t n = 0;
     const int maker = maker_of(source, &n);
     const char *rest = source + n;
-    int64_t shape[CLP_MAX_RANK], seed = 0;
+    int64_t shape[CLP_MAX_RANK], seed = (int64_t)how.seed;
     memcpy(shape, a->shape, sizeof shape);
     if (*rest == ':') {
         const char *end = rest + 1 + strcspn(rest + 1, ",");
@@ -288,16 +296,18 @@ int array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank,
         if (got != rank)
             return fail("%s: expected rank %d, got rank %d: %s", operand, rank, got, source);
         rest = end;
-    } else if (!shape_known && rank > 0) {
+    } else if (!how.shape_known && rank > 0) {
         return fail("%s: the sizes are not known; give them as %s:512x256", operand, source);
     }
     if (*rest == ',' && !is_number(rest + 1, &seed))
         return fail("%s: expected a seed, got %s", operand, rest + 1);
-    const int status = array_make(a, operand, dtype, rank, shape);
-    if (status)
-        return status;
-    fill(&a->array, maker, (uint64_t)seed);
-    return DONE;
+    size_t n_bytes;
+    int status = check_sizes(operand, dtype, rank, shape);
+    if (!status && !(how.shape_only ? array_set_aside(a, dtype, rank, shape, &n_bytes) : array_new(a, dtype, rank, shape)))
+        status = fail("%s: out of memory", operand);
+    if (!status && !how.shape_only)
+        fill(&a->array, maker, (uint64_t)seed);
+    return status;
 }
 
 int array_write(const clp_array *a, const char *path)

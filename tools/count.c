@@ -19,7 +19,7 @@ int bind_job(job *j, clpi_env *env, clpi_arena *arena, clpi_bound **out)
                                     .n_dims = j->n_dims,
                                     .grid_start = j->box_start,
                                     .grid_count = j->box_count };
-    return clpi_bind(j->plan, &args, arena, out) ? fail_library(j->ctx) : DONE;
+    return clpi_bind(j->plan, &args, arena, out) ? fail_job(j) : DONE;
 }
 
 static bool read_prefetch(void *user, int operand, const int64_t *index, int64_t *out_value)

@@ -1,4 +1,6 @@
-/* devices: `clpallas devices`: what kernels can run on here, one line each, and why something cannot be used. */
+/* devices: `clpallas devices`: what kernels can run on here, one line each, and why something cannot be used; where compiled
+ * programs are kept, or why they are not. */
+#include "base/store.h"
 #include "tool.h"
 
 typedef struct listing {
@@ -20,6 +22,25 @@ static void print_device(const char *which, bool usable, const char *detail, voi
     }
 }
 
+static void print_cache(bool json)
+{
+    clpi_store store;
+    clpi_store_open(&store);
+    const bool is_kept = store.folder[0] != '\0';
+    if (!json) {
+        printf("%-8s %s%s%s\n", "cache", is_kept ? store.folder : "nothing is kept", *store.reason ? ": " : "", store.reason);
+        return;
+    }
+    printf(", \"cache\": {\"folder\": ");
+    if (is_kept)
+        json_string(stdout, store.folder);
+    else
+        printf("null");
+    printf(", \"detail\": ");
+    json_string(stdout, store.reason);
+    putchar('}');
+}
+
 int command_devices(const options *o)
 {
     listing l = { .json = o->json };
@@ -27,6 +48,9 @@ int command_devices(const options *o)
         printf("{\"devices\": [");
     const clp_status status = clp_devices(print_device, &l);
     if (l.json)
-        printf("]}\n");
+        printf("]");
+    print_cache(l.json);
+    if (l.json)
+        printf("}\n");
     return status ? fail_library(NULL) : DONE;
 }

@@ -4,6 +4,7 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include "output.h"
 #include "plan/bind.h"
 #include "run/run.h"
+#include "text/text.h"
 
 static void print_line(const char *line, void *user)
 {
@@ -114,6 +116,34 @@ int job_open_text(job *j, const options *o, const char *device)
     return open_for(j, o, device, true);
 }
 
+/* The text behind "FILE:LINE:COLUMN: " in front, and the place; NULL: the text has none of this kernel's source. */
+static const char *behind_place(const clpi_source *source, const char *text, clpi_pos *out_pos)
+{
+    const size_t n = source && source->file ? strlen(source->file) : 0;
+    unsigned line, column;
+    int n_place = 0;
+    if (!n || strncmp(text, source->file, n) != 0 || sscanf(text + n, ":%u:%u: %n", &line, &column, &n_place) != 2 || !n_place)
+        return NULL;
+    *out_pos = (clpi_pos){ .line = line, .column = column };
+    return text + n + n_place;
+}
+
+int fail_job(const job *j)
+{
+    const char *text = clp_last_error(j->ctx);
+    clpi_pos pos;
+    const char *rest = j->ir ? behind_place(j->ir->source, text, &pos) : NULL;
+    if (!rest || strstr(text, ": error: "))
+        return fail_library(j->ctx);
+    clpi_str s;
+    clpi_str_init(&s, &j->ctx->env);
+    clpi_caret(&s, j->ir->source, pos, rest);
+    fflush(stdout);
+    fprintf(stderr, "%s\n", s.failed ? text : s.text);
+    clpi_str_done(&s);
+    return FAILED;
+}
+
 int job_operand(const job *j, int i)
 {
     return j->kernel->operands[i];
@@ -127,25 +157,6 @@ static int find_array(const job *j, const char *name)
     return -1;
 }
 
-/* Every name that the options give must be an operand that can take it. */
-static int check_names(const job *j, const pairs *list, const char *option, const char *what, bool (*fits)(clp_role))
-{
-    for (int k = 0; k < list->n; k++) {
-        const int i = find_array(j, list->items[k].name);
-        if (i >= 0 && fits(clp_kernel_operand(j->kernel, i).role))
-            continue;
-        char names[512] = "";
-        size_t n = 0;
-        for (int m = 0; m < j->n; m++)
-            if (fits(clp_kernel_operand(j->kernel, m).role) && n < sizeof names)
-                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "",
-                                      clp_kernel_operand(j->kernel, m).name);
-        return fail("%s: there is no %s %s in %s; it has %s", option, what, list->items[k].name,
-                    clp_kernel_name(j->kernel), *names ? names : "none");
-    }
-    return DONE;
-}
-
 static bool takes_array(clp_role role)
 {
     return role != CLP_SCALAR;
@@ -157,6 +168,30 @@ static bool takes_scalar(clp_role role)
 static bool is_output(clp_role role)
 {
     return role == CLP_OUT || role == CLP_INOUT;
+}
+
+/* Every name that the options give must be an operand that can take it. */
+static int check_names(const job *j, const pairs *list, const char *option, const char *what, bool (*fits)(clp_role))
+{
+    for (int k = 0; k < list->n; k++) {
+        const int i = find_array(j, list->items[k].name);
+        if (i >= 0 && fits(clp_kernel_operand(j->kernel, i).role))
+            continue;
+        /* What is a scalar in the text may be an array here: --batch makes one of it. */
+        const bool is_array = i >= 0 && takes_array(clp_kernel_operand(j->kernel, i).role);
+        if (i >= 0 && fits != is_output)
+            return fail("%s: %s is %s%s: %s %s=...", option, list->items[k].name, is_array ? "an array" : "a scalar",
+                        is_array && j->o->batches.n ? " with --batch" : "", is_array ? "-i" : "-s", list->items[k].name);
+        char names[512] = "";
+        size_t n = 0;
+        for (int m = 0; m < j->n; m++)
+            if (fits(clp_kernel_operand(j->kernel, m).role) && n < sizeof names)
+                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "",
+                                      clp_kernel_operand(j->kernel, m).name);
+        return fail("%s: there is no %s %s in %s; it has %s", option, what, list->items[k].name,
+                    clp_kernel_name(j->kernel), *names ? names : "none");
+    }
+    return DONE;
 }
 
 static const char *value_of(const pairs *list, const char *name)
@@ -196,7 +231,12 @@ static int make_scalar(tool_array *a, const clp_operand_info *info, const char *
     if (end == text || *end)
         return fail("%s: expected %s, got %s", info->name, clp_dtype_name(info->dtype), text);
     array_set(&a->array, 0, value);
-    return DONE;
+    /* As in kernel text: inf is what is spelled so, and a dtype may have neither inf nor NaN. */
+    const double stored = array_number(&a->array, 0);
+    const bool is_spelled = isinf(value) && errno != ERANGE;
+    if (isnan(value) ? isnan(stored) : is_spelled ? stored == value : isfinite(stored))
+        return DONE;
+    return fail("%s: %s does not fit %s", info->name, text, clp_dtype_name(info->dtype));
 }
 
 /* ---- Sizes ---- */
@@ -304,37 +344,41 @@ static bool shape_of(const job *j, const sizes *s, int i, const char **out_unkno
     return true;
 }
 
-static int make_missing(job *j, const sizes *s, int i, bool make_up)
+/* Each array has a seed of its own: equal arrays would hide faults. */
+static making making_of(const job *j, int i, unsigned how, bool shape_known)
+{
+    const bool is_read = clp_kernel_operand(j->kernel, i).role == CLP_PREFETCH;
+    return (making){ .shape_known = shape_known, .shape_only = (how & SHAPES_ONLY) && !is_read, .seed = (uint64_t)i };
+}
+
+static int make_missing(job *j, const sizes *s, int i, unsigned how)
 {
     const clp_operand_info info = clp_kernel_operand(j->kernel, i);
     const char *source = value_of(&j->o->inputs, info.name);
+    const making as = making_of(j, i, how, true);
     const char *unknown = NULL;
     const bool shape_known = shape_of(j, s, i, &unknown);
     for (int d = 0; shape_known && d < info.rank; d++)
         if (j->arrays[i].shape[d] < 0)
             return fail("%s: its dimension %d would be %lld", info.name, d, (long long)j->arrays[i].shape[d]);
-    if (!source && info.role != CLP_OUT && !make_up)
+    if (!source && info.role != CLP_OUT && !(how & MAKE_UP_MISSING))
         return fail("%s: expected an array: -i %s=%s.npy, or made up: -i %s=randn:...", info.name, info.name, info.name,
                     info.name);
     if (!shape_known)
         return fail("%s: the size of dim %s is not known: no array shows it; give it with --dim %s=...", info.name,
                     unknown, unknown);
-    if (info.role == CLP_OUT && !source) {
-        tool_array *a = &j->arrays[i];
-        int64_t shape[CLP_MAX_RANK];
-        memcpy(shape, a->shape, sizeof shape);
-        return array_make(a, info.name, info.dtype, info.rank, shape);
-    }
+    if (!source && info.role == CLP_OUT)
+        source = "zeros";
     if (!source) {
-        source = clpi_is_float(info.dtype) ? "randn" : "zeros";
-        if (!j->o->quiet)
+        source = j->arrays[i].made_up = clpi_is_float(info.dtype) ? "randn" : "zeros";
+        if (!j->o->quiet && !as.shape_only)
             fprintf(stderr, "clpallas: %s: made up: %s\n", info.name, source);
     }
-    return array_make_up(&j->arrays[i], info.name, info.dtype, info.rank, source, true);
+    return array_make_up(&j->arrays[i], info.name, info.dtype, info.rank, source, as);
 }
 
 /* What stands in the options with its size. */
-static int make_given(job *j, int i)
+static int make_given(job *j, int i, unsigned how)
 {
     const clp_operand_info info = clp_kernel_operand(j->kernel, i);
     const char *source = value_of(&j->o->inputs, info.name);
@@ -345,7 +389,7 @@ static int make_given(job *j, int i)
     if (!array_is_made_up(source))
         return array_read(&j->arrays[i], info.name, info.dtype, info.rank, source);
     if (strchr(source, ':') || info.rank == 0)
-        return array_make_up(&j->arrays[i], info.name, info.dtype, info.rank, source, false);
+        return array_make_up(&j->arrays[i], info.name, info.dtype, info.rank, source, making_of(j, i, how, false));
     return DONE;
 }
 
@@ -447,7 +491,7 @@ static int finish_box(job *j)
     return status;
 }
 
-int job_arrays(job *j, bool make_up_missing)
+int job_arrays(job *j, unsigned how)
 {
     int status = check_names(j, &j->o->inputs, "-i", "array", takes_array);
     if (!status)
@@ -457,7 +501,7 @@ int job_arrays(job *j, bool make_up_missing)
     if (!status)
         status = parse_box(j);
     for (int i = 0; !status && i < j->n; i++)
-        status = make_given(j, i);
+        status = make_given(j, i, how);
     sizes s = { 0 };
     if (!status)
         status = solve_sizes(j, &s);
@@ -465,7 +509,7 @@ int job_arrays(job *j, bool make_up_missing)
         for (int i = 0; !status && i < j->n; i++) {
             const bool is_alias = j->ir->operands[job_operand(j, i)].alias >= 0;
             if (pass == 0 && !is_alias && !j->arrays[i].array.data)
-                status = make_missing(j, &s, i, make_up_missing);
+                status = make_missing(j, &s, i, how);
             else if (pass == 1)
                 status = share_alias(j, i);
         }

@@ -113,7 +113,7 @@ int map_write(const job *j, const char *path, const char *name)
     map_mark *marks = calloc((size_t)array_elems(&j->args[i]) + 1, sizeof *marks);
     int status = marks ? DONE : fail("out of memory");
     if (!status && watch_run(&check, job_operand(j, i), &cells, marks))
-        status = fail_library(j->ctx);
+        status = fail_job(j);
     if (!status)
         status = svg_write_map(path, j, check.snapshot.bound, job_operand(j, i), marks);
     clpi_snapshot_close(&check);

@@ -28,7 +28,7 @@ typedef struct row {
 static const row rows[] = {
     { "-p", PARAMS, TAKES_KERNEL | TAKES_BENCH, "NAME=VALUE,...", "parameters of the kernel; may be repeated" },
     { "-i", INPUT, TAKES_ARRAYS, "NAME=SOURCE",
-      "an array: a NumPy file, or randn rand zeros ones iota with :512x256 and ,SEED" },
+      "an array: a NumPy file, or randn rand zeros ones iota with :512x256 and ,SEED (its place among the operands)" },
     { "-s", SCALAR, TAKES_ARRAYS, "NAME=VALUE", "a scalar operand" },
     { "-o", OUTPUT, TAKES_RUN, "NAME[=FILE]", "write an output to a NumPy file; without a file, print it" },
     { "--dim", DIM, TAKES_ARRAYS, "NAME=SIZE,...", "dims that no array shows" },
@@ -41,8 +41,9 @@ static const row rows[] = {
     { "--checked", CHECKED, TAKES_RUN | TAKES_STAGE, NULL,
       "the device's code checks every index, block and assert, as the interpreter always does" },
     { "--order", ORDER, TAKES_RUN, "ORDER",
-      "forward, reverse, shuffle:SEED: the order of programs, on the interpreter" },
-    { "--time", TIME, TAKES_RUN | TAKES_BENCH, "[N]", "time N runs (10): minimum, median, GFLOP/s of dots, GB/s of arrays" },
+      "forward, reverse, shuffle[:SEED]: the order of sequences, on the interpreter" },
+    { "--time", TIME, TAKES_RUN, "[N]", "time N runs (10): minimum, median, GFLOP/s of dots, GB/s of arrays" },
+    { "--time", TIME, TAKES_BENCH, "N", "time N runs of each side (30)" },
     { "--verify", VERIFY, TAKES_RUN, NULL, "run on the interpreter as well and compare; status 3 if they differ" },
     { "--ir", STAGE_IR, TAKES_STAGE, NULL, "the kernel as the compiler sees it, in kernel language (the default)" },
     { "--plan", STAGE_PLAN, TAKES_STAGE, NULL, "what holds on every device" },
@@ -227,6 +228,15 @@ static int add_params(options *o, const char *value)
     return DONE;
 }
 
+static int set_stage(options *o, const row *r, clp_stage stage)
+{
+    if (o->stage_option && stage != o->stage)
+        return fail_usage("%s and %s are two stages: ask for one", o->stage_option, r->name);
+    o->stage_option = r->name;
+    o->stage = stage;
+    return DONE;
+}
+
 static int set(options *o, const row *r, char *value)
 {
     switch (r->kind) {
@@ -245,10 +255,10 @@ static int set(options *o, const row *r, char *value)
     case VERIFY:     o->verify = true; break;
     case SVG:        o->svg = value; break;
     case FILE_OUT:   o->output = value; break;
-    case STAGE_IR:   o->stage = CLP_STAGE_IR; break;
-    case STAGE_PLAN: o->stage = CLP_STAGE_PLAN; break;
-    case STAGE_NEST: o->stage = CLP_STAGE_NEST; break;
-    case STAGE_CL:   o->stage = CLP_STAGE_CL; break;
+    case STAGE_IR:   return set_stage(o, r, CLP_STAGE_IR);
+    case STAGE_PLAN: return set_stage(o, r, CLP_STAGE_PLAN);
+    case STAGE_NEST: return set_stage(o, r, CLP_STAGE_NEST);
+    case STAGE_CL:   return set_stage(o, r, CLP_STAGE_CL);
     case ONLY: case ALSO: case BISECT: case SHUFFLES: case SEED:
     case OF:         return set_check(o, r, value);
     case TRACE:      return add_pairs(&o->trace, value, true, false, r);

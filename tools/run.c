@@ -57,7 +57,7 @@ static int time_runs(job *j, timing *t)
     for (int k = -1; !status && k < n_runs; k++) {
         const double start = seconds_now();
         if (clp_run(j->kernel, args, j->n, &opts))
-            status = fail_library(j->ctx);
+            status = fail_job(j);
         if (k >= 0)
             times[k] = seconds_now() - start;
     }
@@ -202,10 +202,10 @@ static int run_job(job *j)
     clp_run_opts opts;
     job_run_opts(j, &opts);
     clp_report *comparison = NULL;       /* from what the arrays hold before the run */
-    int status = o->verify && clp_verify(j->kernel, j->args, j->n, &opts, &comparison) ? fail_library(j->ctx) : DONE;
+    int status = o->verify && clp_verify(j->kernel, j->args, j->n, &opts, &comparison) ? fail_job(j) : DONE;
     const double start = seconds_now();
     if (!status && clp_run(j->kernel, j->args, j->n, &opts))
-        status = fail_library(j->ctx);
+        status = fail_job(j);
     const double first_s = seconds_now() - start;
     if (!status && o->n_runs)
         status = time_runs(j, &t);
@@ -233,7 +233,7 @@ int command_run(const options *o)
     if (!status && !strcmp(o->on, "auto") && !strcmp(j.ctx->backend->name, "interp") && !o->quiet)
         fprintf(stderr, "clpallas: no OpenCL device can be used here: running on the interpreter\n");
     if (!status)
-        status = job_arrays(&j, false);
+        status = job_arrays(&j, 0);
     if (!status)
         status = run_job(&j);
     job_done(&j);

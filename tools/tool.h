@@ -29,6 +29,7 @@ typedef struct options {
     clp_order   order;
     uint64_t    seed;
     clp_stage   stage;            /* emit */
+    const char *stage_option;     /* the option that asked for it; NULL: none */
     int         n_runs;           /* --time; 0: not timed */
     bool        verify;
     const char *svg, *output;     /* file names */
@@ -85,19 +86,23 @@ typedef struct tool_array {
     int64_t   shape[CLP_MAX_RANK], strides[CLP_MAX_RANK];
     void     *memory;             /* ours, or NULL: the file's or another array's */
     npy       file;
+    const char *made_up;          /* of an array that nobody gave: the source of its content; else NULL */
 } tool_array;
 
 int64_t array_elems(const clp_array *a);
 size_t  array_bytes(const clp_array *a);
 bool    array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape);   /* zeroed; false: no memory */
-int     array_make(tool_array *a, const char *operand, clp_dtype dtype, int rank, const int64_t *shape);   /* the same, saying why not */
 bool    array_copy(tool_array *a, const clp_array *from);                                /* contiguous */
 void    array_done(tool_array *a);
 int     array_read(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *path);
-/* source: randn rand zeros ones iota, with ":512x256" and ",seed" as wanted. shape_known: a->shape is to be used. */
+/* source: randn rand zeros ones iota, with ":512x256" and ",seed" as wanted. */
+typedef struct making {
+    bool     shape_known;         /* a->shape is to be used where source has no sizes */
+    bool     shape_only;          /* the content will not be read: memory is set aside and left as it is */
+    uint64_t seed;                /* where source has none */
+} making;
 bool    array_is_made_up(const char *source);
-int     array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *source,
-                      bool shape_known);
+int     array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *source, making how);
 int     array_write(const clp_array *a, const char *path);
 double  array_number(const clp_array *a, int64_t i);              /* element i in row-major order */
 uint64_t array_bits(const clp_array *a, int64_t i);
@@ -138,9 +143,11 @@ typedef struct job {
 
 int  job_open(job *j, const options *o, const char *device);      /* context and kernel, once output can go where it is to */
 int  job_open_text(job *j, const options *o, const char *device); /* the same for what runs nothing: no device compiles */
-int  job_arrays(job *j, bool make_up_missing);
+enum { MAKE_UP_MISSING = 1, SHAPES_ONLY = 2 };     /* SHAPES_ONLY: of made-up arrays only those have content that index maps read */
+int  job_arrays(job *j, unsigned how);             /* how: a set of these */
 void job_run_opts(const job *j, clp_run_opts *out);
 void job_done(job *j);
+int  fail_job(const job *j);       /* fail_library; a fault at a place of the kernel's text comes with the source line there */
 int  job_operand(const job *j, int i);                             /* the operand's number in the IR of array i */
 
 /* ---- count.c: work and traffic of a launch ---- */

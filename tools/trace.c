@@ -445,7 +445,7 @@ int trace_program(const job *j, const clpi_bound *bound)
     trace t = { .j = j, .ir = j->ir, .program = program };
     clpi_arena_init(&t.arena, &j->ctx->env);
     if (run_traced(&t, start, count))
-        status = fail_library(j->ctx);
+        status = fail_job(j);
     clpi_arena_done(&t.arena);
     return status;
 }

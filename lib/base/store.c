@@ -79,27 +79,54 @@ static void make_folders(char *path)
     (void)mkdir(path, 0700);
 }
 
-void clpi_store_open(clpi_store *store)
+/* The folder's path into store; what keeps it from being one, or NULL. */
+static const char *choose_folder(clpi_store *store)
 {
     const char *off = getenv("CLPALLAS_CACHE"), *dir = getenv("CLPALLAS_CACHE_DIR");
     const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     int n = -1;
-    *store = (clpi_store){ .max_bytes = CLPI_STORE_BYTES };
     if (off && !strcmp(off, "off"))
-        return;
+        return "CLPALLAS_CACHE is off";
     if (dir && *dir)
         n = snprintf(store->folder, sizeof store->folder, "%s", dir);
     else if (xdg && *xdg == '/')
         n = snprintf(store->folder, sizeof store->folder, "%s/clpallas", xdg);
     else if (home && *home == '/')
         n = snprintf(store->folder, sizeof store->folder, "%s/.cache/clpallas", home);
+    if (n < 0)
+        return "neither CLPALLAS_CACHE_DIR, XDG_CACHE_HOME nor HOME names a folder";
+    return n < (int)sizeof store->folder ? NULL : "the folder's name is too long";
+}
+
+/* Why what stands at the path cannot be the folder, or NULL. */
+static const char *check_folder(const char *path)
+{
     struct stat s;
-    if (n > 0 && n < (int)sizeof store->folder) {
+    if (stat(path, &s) != 0)
+        return strerror(errno);
+    if (!S_ISDIR(s.st_mode))
+        return "not a folder";
+    if (s.st_uid != geteuid())
+        return "it belongs to another user";
+    return is_ours(&s) ? NULL : "others may write to it";
+}
+
+void clpi_store_open(clpi_store *store)
+{
+    *store = (clpi_store){ .max_bytes = CLPI_STORE_BYTES };
+    const char *why = choose_folder(store);
+    if (why) {
+        snprintf(store->reason, sizeof store->reason, "%s", why);
+    } else {
         make_folders(store->folder);
-        if (stat(store->folder, &s) == 0 && S_ISDIR(s.st_mode) && is_ours(&s))
-            return;
+        why = check_folder(store->folder);
+        if (why)
+            snprintf(store->reason, sizeof store->reason, "%s: %s", store->folder, why);
+        else if (access(store->folder, W_OK | X_OK) != 0)
+            snprintf(store->reason, sizeof store->reason, "nothing new is kept: %s", strerror(errno));
     }
-    store->folder[0] = 0;
+    if (why)
+        store->folder[0] = 0;
 }
 
 /* ---- Reading ---- */

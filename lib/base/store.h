@@ -16,6 +16,7 @@ enum { CLPI_STORE_PATH = 1024 };
 
 typedef struct clpi_store {
     char     folder[CLPI_STORE_PATH];                /* "": nothing is kept */
+    char     reason[CLPI_STORE_PATH + 128];          /* why nothing, or nothing new, is kept; "": all is */
     uint64_t max_bytes;
 } clpi_store;
 

@@ -17,6 +17,14 @@ static void on_report(void *user, clpi_pos pos, const char *text)
 
 /* ---- Names ---- */
 
+static void fail_name(clp_builder *b, const char *what, int i, const char *name)
+{
+    if (name && *name)
+        clpi_builder_fail(b, "%s %d: `%s` is no name", what, i, name);
+    else
+        clpi_builder_fail(b, "%s %d has no name", what, i);
+}
+
 static bool check_names(clp_builder *b, const clp_kernel_desc *desc)
 {
     if (!clpi_check_list(b, "the list of operands", desc->operands, desc->n_operands) ||
@@ -27,13 +35,13 @@ static bool check_names(clp_builder *b, const clp_kernel_desc *desc)
         clpi_builder_fail(b, "a kernel has at least one operand");
     for (int i = 0; i < desc->n_operands; i++)
         if (!clpi_text_is_name(desc->operands[i].name))
-            clpi_builder_fail(b, "operand %d: `%s` is no name", i, desc->operands[i].name ? desc->operands[i].name : "");
+            fail_name(b, "operand", i, desc->operands[i].name);
     for (int i = 0; i < desc->n_axes; i++)
         if (!clpi_text_is_name(desc->axes[i].name))
-            clpi_builder_fail(b, "axis %d: `%s` is no name", i, desc->axes[i].name ? desc->axes[i].name : "");
+            fail_name(b, "axis", i, desc->axes[i].name);
     for (int i = 0; i < desc->n_params; i++)
         if (!clpi_text_is_name(desc->params[i].name))
-            clpi_builder_fail(b, "parameter %d: `%s` is no name", i, desc->params[i].name ? desc->params[i].name : "");
+            fail_name(b, "parameter", i, desc->params[i].name);
     return !b->failed;
 }
 

@@ -136,6 +136,50 @@ expect 1 "x: expected a size of 0 to 2147483647 in dimension 0, got 3000000000" 
 expect 1 "N: expected a size of 0 to 2147483647, got 3000000000" -- run two.plk:number $on --dim M=2,N=3000000000
 expect 1 "o: i32[2000000000, 2000000000] takes 1.6e+10 GB, the memory here is" -- run two.plk:number $on --dim M=2000000000,N=2000000000
 
+# A scalar is of its dtype, or is refused.
+expect 1 "s: 1e99 does not fit f32" -- run two.plk:scaled $on -s s=1e99 -i x=ones:3
+expect 1 "s: -1e400 does not fit f32" -- run two.plk:scaled $on -s s=-1e400 -i x=ones:3
+expect 0 "[-inf -inf]" -- run two.plk:scaled $on -s s=-inf -i x=ones:2
+expect 0 "[nan nan]" -- run two.plk:scaled $on -s s=nan -i x=ones:2
+expect 1 "-s: s is an array with --batch: -i s=..." -- run two.plk:scaled $on --batch s,x -s s=2 -i x=ones:2x3
+expect 0 "[2. 2. 2.]]" -- run two.plk:scaled $on --batch s,x -i s=iota:3 -i x=ones:3x3
+expect 1 "-i: s is a scalar: -s s=..." -- run two.plk:scaled $on -i s=ones: -i x=ones:3
+
+# Made-up arrays are each another one; a seed that is given is taken.
+cat > minus.plk <<'END'
+kernel minus(in x: f32[4], in y: f32[4], out o: f32[4]) grid () { o[...] = x[...] - y[...]; }
+END
+expect 0 "o: f32" -- run minus.plk $on -i x=randn:4 -i y=randn
+case $out in *"[0. 0. 0. 0.]"*) echo "two made-up arrays are equal: $out"; n_failed=$((n_failed + 1)) ;; esac
+expect 0 "[0. 0. 0. 0.]" -- run minus.plk $on -i x=randn:4,5 -i y=randn:4,5
+expect 0 "[0. 0. 0. 0.]" -- run minus.plk $on -i x=randn:4,1 -i y=randn
+
+# A fault of a run comes with the line of source.
+echo 'kernel far(in x: i32[N], out o: i32[N] block [1] at (i)) grid (i = N) { o[...] = x[i + 1]; }' > far.plk
+expect 1 "far.plk:1:82: error: x: program (2,): index (3,) lies outside the ref [3]
+kernel far(" -- run far.plk $on -i x=iota:3
+
+# Two things that exclude each other.
+expect 2 "--cl and --ir are two stages" -- emit matmul --cl --ir
+expect 2 "--trace and --svg are two things" -- show two.plk:number --dim M=4,N=4 --trace first --svg t.svg
+
+# Tables need no content of arrays, but of prefetched ones: this one would take minutes to make up.
+said=$( (ulimit -t 4; "$clpallas" show two.plk:scaled --dim N=100000000 -s s=1 --box i=0:3 --quiet) 2>&1) ||
+    { echo "show makes up what it does not read: $said"; n_failed=$((n_failed + 1)); }
+expect 0 "    0  (*)" -- show two.plk:pick --dim N=2,R=3
+case $out in *"clpallas: x: made up"*) echo "show says that it made up x: $out"; n_failed=$((n_failed + 1)) ;; esac
+
+# Where compiled programs are kept.
+mkdir -m 700 cache open && chmod 777 open
+kept=${CLPALLAS_CACHE_DIR-}
+CLPALLAS_CACHE_DIR=$dir/cache; export CLPALLAS_CACHE_DIR
+expect 0 "cache    $dir/cache" -- devices
+expect 0 '"cache": {"folder": "' -- devices --json
+CLPALLAS_CACHE_DIR=$dir/open
+expect 0 "cache    nothing is kept: $dir/open: others may write to it" -- devices
+expect 0 '"cache": {"folder": null' -- devices --json
+CLPALLAS_CACHE_DIR=$kept      # as good as unset where it is empty
+
 # Where output is to go is looked at before the kernel runs.
 for place in nowhere/o.npy . "$dir/none/"; do
     expect 1 "$place: " -- run two.plk:talk $on --dim N=3 -o "o=$place"

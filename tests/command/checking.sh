@@ -58,6 +58,16 @@ expect 3 "division-by-zero" -- check two.plk:wraps $on -i x=iota:8 --only divisi
 case $out in *overflow*) complain "--only lets others in: $out" ;; esac
 [ -z "$("$clpallas" check two.plk:sound $on -i x=iota:9 --quiet 2>&1)" ] || complain "--quiet says something of a sound kernel"
 
+# What is found on made-up data says so, to its end.
+echo 'kernel put(in idx: i32[N], in x: f32[N], inout o: f32[N]) grid (i = N) { o[idx[i]] = x[i]; }' > put.plk
+for quiet in --only=races --quiet; do
+    expect 3 "found on arrays that were made up: idx = zeros, x = randn, o = randn; give your own with -i" -- check put.plk $on --dim N=4 $quiet
+    expect 0 "" -- check put.plk $on -i idx=iota:4 $quiet
+    case $out in *"found on arrays"*) complain "nothing was found, and yet: $out" ;; esac
+done
+expect 3 '"made_up": ["x", "o"]' -- check put.plk $on -i idx=zeros:4 --json
+expect 3 '"made_up": []' -- check put.plk $on -i idx=zeros:4 -i x=ones -i o=ones --json
+
 # Arrays stay as they are.
 "$clpallas" run two.plk:sound $on -i x=iota:6 -o o=x.npy && cp x.npy before.npy
 expect 3 "" -- check two.plk:race $on -i o=zeros:2 -i x=iota:6

@@ -74,7 +74,7 @@ Test(arrays, shortens_long_arrays)
 {
     tool_array a = { 0 };
     a.shape[0] = 2000;
-    cr_assert_eq(array_make_up(&a, "x", CLP_I32, 1, "iota", true), DONE);
+    cr_assert_eq(array_make_up(&a, "x", CLP_I32, 1, "iota", (making){ .shape_known = true }), DONE);
     expect_printed(&a.array, "[   0    1    2 ... 1997 1998 1999]\n");
     array_done(&a);
 }
@@ -92,7 +92,7 @@ Test(arrays, writes_and_reads_every_dtype)
         tool_array a = { 0 }, b = { 0 };
         char path[64];
         const clp_dtype dtype = (clp_dtype)d;
-        cr_assert_eq(array_make_up(&a, "x", dtype, 2, "rand:3x5,4", false), DONE);
+        cr_assert_eq(array_make_up(&a, "x", dtype, 2, "rand:3x5,4", (making){ 0 }), DONE);
         cr_assert_eq(array_write(&a.array, path_here(path, sizeof path)), DONE);
         cr_assert_eq(array_read(&b, "x", dtype, 2, path), DONE, "%s", clp_dtype_name(dtype));
         cr_expect_eq(b.array.shape[0], 3);
@@ -173,9 +173,9 @@ Test(arrays, refuses_what_is_no_numpy_file)
 Test(arrays, made_up_content_follows_the_seed)
 {
     tool_array a = { 0 }, b = { 0 }, c = { 0 };
-    cr_assert_eq(array_make_up(&a, "x", CLP_F32, 1, "randn:4096,1", false), DONE);
-    cr_assert_eq(array_make_up(&b, "x", CLP_F32, 1, "randn:4096,1", false), DONE);
-    cr_assert_eq(array_make_up(&c, "x", CLP_F32, 1, "randn:4096,2", false), DONE);
+    cr_assert_eq(array_make_up(&a, "x", CLP_F32, 1, "randn:4096,1", (making){ 0 }), DONE);
+    cr_assert_eq(array_make_up(&b, "x", CLP_F32, 1, "randn:4096,1", (making){ 0 }), DONE);
+    cr_assert_eq(array_make_up(&c, "x", CLP_F32, 1, "randn:4096,2", (making){ 0 }), DONE);
     double sum = 0, squares = 0;
     int n_same = 0;
     for (int64_t i = 0; i < 4096; i++) {

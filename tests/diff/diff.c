@@ -309,7 +309,7 @@ static int run_reference(job *j, const options *o, tool_array *start)
 {
     int status = job_open(j, o, "interp");
     if (!status)
-        status = job_arrays(j, false);
+        status = job_arrays(j, 0);
     for (int i = 0; !status && i < j->n; i++)
         status = array_copy(&start[i], &j->args[i]) ? DONE : fail("out of memory");
     clp_run_opts opts;

@@ -26,6 +26,7 @@ static void open_fixture(fixture *f)
     clpi_arena_init(&f->arena, &f->env);
     clpi_store_open(&f->store);
     cr_assert_str_eq(f->store.folder, f->folder);
+    cr_assert_str_eq(f->store.reason, "");
 }
 
 /* The one file in the folder; removes it when asked to. */
@@ -134,8 +135,13 @@ Test(store, trusts_regular_files_of_this_user_alone)
 
 Test(store, no_folder_is_no_failure)
 {
-    static const struct { const char *cache, *dir; } rows[] = { { "off", "/tmp" }, { NULL, "/proc/none/such" }, { NULL, "/tmp" } };
-    for (int i = 0; i < 3; i++) {                /* /tmp: everybody may write to it */
+    static const struct { const char *cache, *dir, *reason; } rows[] = {
+        { "off", "/tmp", "CLPALLAS_CACHE is off" },
+        { NULL, "/proc/none/such", "/proc/none/such: No such file or directory" },
+        { NULL, "/tmp", "/tmp: others may write to it" },
+        { NULL, "/dev/null", "/dev/null: not a folder" },
+    };
+    for (int i = 0; i < 4; i++) {
         fixture f = { .folder = "" };
         void *value;
         size_t n;
@@ -145,6 +151,7 @@ Test(store, no_folder_is_no_failure)
         clpi_arena_init(&f.arena, &f.env);
         clpi_store_open(&f.store);
         cr_expect_str_eq(f.store.folder, "", "row %d", i);
+        cr_expect_str_eq(f.store.reason, rows[i].reason);
         clpi_store_put(&f.store, "key", 3, "value", 5);
         cr_expect(!clpi_store_get(&f.store, "key", 3, &f.arena, &value, &n));
         clpi_store_drop(&f.store, "key", 3);

@@ -466,6 +466,23 @@ Test(trace, mistakes_in_texts_say_which_text_and_where)
     expect_text_error("N", NULL, "(i) -> (i)", NULL, "k: x: an index map needs a block");
 }
 
+/* The names of the one operand and the one axis. */
+static void expect_name_error(const char *operand, const char *axis, const char *message)
+{
+    clp_operand_desc operands[] = { { CLP_IN, operand, CLP_I32, "N", NULL, NULL, NULL, NULL } };
+    clp_axis_desc axes[] = { { axis, "N", false } };
+    clp_kernel_desc desc = { "k", operands, 1, axes, 1, NULL, 0, NULL, false, nothing, NULL };
+    expect_error(&desc, message);
+}
+
+Test(trace, a_name_that_is_missing_or_none)
+{
+    expect_name_error(NULL, "i", "k: operand 0 has no name");
+    expect_name_error("", "i", "k: operand 0 has no name");
+    expect_name_error("2x", "i", "k: operand 0: `2x` is no name");
+    expect_name_error("x", NULL, "k: axis 0 has no name");
+}
+
 Test(trace, a_description_without_a_body)
 {
     clpi_ir *ir;
