@@ -271,7 +271,7 @@ CLP_API void   clp_event_free(clp_event *event);           /* waits first */
 /* CLP_FINDINGS(X): X(NAME, name). What a check can find; docs/checking.md explains each. */
 #define CLP_FINDINGS(X)                                                                                                \
     X(RACE, "race")                        /* programs of two sequences touch an element, one by a plain write */      \
-    X(RACE_SAME_VALUE, "race-same-value")  /* the same, and the write stores what is there already */                  \
+    X(RACE_SAME_VALUE, "race-same-value")  /* the same, of what is there already, whatever the order */                \
     X(ALIAS_RACE, "alias-race")            /* the same, through two names of one storage */                            \
     X(OUT_OF_BOUNDS, "out-of-bounds")      /* an index outside its ref */                                              \
     X(BLOCK_OUTSIDE, "block-outside")      /* a block without an element inside its array */                           \
@@ -310,7 +310,7 @@ enum {
 };
 
 typedef struct clp_check_opts {
-    unsigned            checks;        /* 0: CLP_CHECK_DEFAULT */
+    unsigned            checks;        /* of CLP_CHECK_; 0: CLP_CHECK_DEFAULT */
     const clp_run_opts *run;           /* dims and the box; its order is not looked at */
     int                 n_shuffles;    /* shuffled orders to try; 0: 3 */
     uint64_t            seed;          /* of the first; the next ones follow */
@@ -326,9 +326,10 @@ typedef struct clp_finding {
     clp_finding_kind kind;
     const char      *operand;          /* NULL: of no operand */
     int              rank;             /* of the operand's array, or scratch */
-    const int64_t   *first_element;    /* [rank] in row-major order; NULL when it is not about elements */
+    const int64_t   *first_element;    /* [rank] in row-major order; NULL when it is about no elements of an array */
     const int64_t   *box_start, *box_end;  /* [rank] the smallest box that has all of them: start <= element < end */
-    int64_t          elements;         /* how many; as many as the box holds: all of it */
+    int64_t          elements;         /* how many; as many as the box holds: all of it. Without first_element: how often it
+                                          happened (accesses and blocks outside, failed asserts; values, element by element) */
     int              n_axes;
     int              n_programs;       /* 0, 1, 2 */
     const int64_t   *programs[2];      /* [n_axes] program ids */

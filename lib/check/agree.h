@@ -8,7 +8,7 @@
  *     EXACT     equal bits: integers, movement, + - * / sqrt fma, casts, and what else is promised
  *     ROUNDED   float sums, dots, functions of a few ulp, and what is computed from them: |a - b| <= bound * (|b| + rms)
  *     CHOSEN    hangs on a comparison, a rounding to integer or an index of rounded values: as ROUNDED, but few may be off
- *     FREE      hangs on the order of atomics: nothing can be said                                                     */
+ *     FREE      hangs on the order of atomics, or on who won a race: nothing can be said                               */
 typedef enum clpi_level_kind { CLPI_EXACT, CLPI_ROUNDED, CLPI_CHOSEN, CLPI_FREE } clpi_level_kind;
 typedef struct clpi_level { clpi_level_kind kind; double bound; } clpi_level;
 
@@ -17,8 +17,9 @@ typedef struct clpi_levels {
     clpi_level *stored;           /* [n_operands] what the body stores in the storage of the operand */
 } clpi_levels;
 
-/* n_terms: so many a sum may have. */
-clp_status clpi_levels_new(const clpi_ir *ir, const clpi_plan *plan, int64_t n_terms, clpi_arena *arena, clpi_levels *out);
+/* n_terms: so many a sum may have. is_racing: [n_operands] what is loaded from it is FREE; NULL: from none. */
+clp_status clpi_levels_new(const clpi_ir *ir, const clpi_plan *plan, int64_t n_terms, const bool *is_racing, clpi_arena *arena,
+                           clpi_levels *out);
 /* The largest dimension of the launch's arrays. */
 int64_t    clpi_n_terms(const clpi_check *check);
 
@@ -68,14 +69,17 @@ typedef struct clpi_orders {
     const char *kept_name;        /* of the run that was kept: "forward" */
     struct clpi_order_sums *sums; /* [n_operands] */
     struct clpi_order_first *first;   /* [n_operands] */
+    bool      **differs;          /* [n_operands] of results: elements that some run did not leave as kept */
 } clpi_orders;
 
 /* Runs forward on the interpreter, which is kept; results stay in work. */
 clp_status clpi_orders_open(clpi_check *check, clpi_orders *out);
 /* What is in work now. name: alive as long as the orders; NULL: out of memory. */
 clp_status clpi_orders_keep(clpi_orders *orders, const char *name);
-/* Marks in check->is_unsettled the elements of work that are not as kept, and remembers the first. */
+/* Marks the elements of work that are not as kept, but for those known to be unsettled, and remembers the first. */
 clp_status clpi_orders_compare(clpi_orders *orders, const char *name);
+void       clpi_orders_forget(clpi_orders *orders);           /* all that was marked */
+/* What was marked is found, and unsettled from now on. */
 clp_status clpi_orders_report(clpi_orders *orders);
 
 /* The write or atomic that was the last to touch an element (at: from the operand's place) in a forward run. 0: none. */

@@ -322,7 +322,7 @@ clp_status clpi_bisect(clpi_check *check, clpi_device *device, const clpi_writer
     *out = (clpi_culprit){ 0 };
     if (!needed)
         return CLP_ERR_OOM;
-    CLP_TRY(clpi_levels_new(check->ir, check->plan, clpi_n_terms(check), arena, &b.levels));
+    CLP_TRY(clpi_levels_new(check->ir, check->plan, clpi_n_terms(check), check->is_racing, arena, &b.levels));
     clpi_str_init(&b.words, check->env);
     mark_needed(&b, needed);
     clp_status status = bisect(&b, needed);

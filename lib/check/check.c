@@ -1,7 +1,8 @@
 /* check: one check of a kernel on given arrays.
  * In: a kernel, arrays, what to look for. Out: a report. The caller's arrays stay as they are.
- * clp_check is the pipeline: what holds for all shapes first, then one watched run, then runs in other orders, then the
- * device. Each part adds its findings to the report and decides nothing for the others.                                  */
+ * clp_check is the pipeline: what holds for all shapes first, then runs in several orders, then one watched run, then the
+ * device. Each part adds its findings to the report. What comes later knows the elements that an order changed or that race
+ * (is_unsettled): a race there is no race of equal values, and a device cannot be blamed for them.                       */
 #include "check/check.h"
 
 static clp_status check_all(clpi_check *check)
@@ -10,12 +11,26 @@ static clp_status check_all(clpi_check *check)
     if (checks & CLP_CHECK_PROOFS)
         CLP_TRY(clpi_check_proofs(check));
     CLP_TRY(clpi_snapshot_open(check));
-    CLP_TRY(clpi_checkers_run(check));
     if (checks & CLP_CHECK_ORDERS)
         CLP_TRY(clpi_check_orders(check));
+    CLP_TRY(clpi_checkers_run(check));
     if (checks & CLP_CHECK_DEVICE)
         CLP_TRY(clpi_check_device(check));
     return clpi_report_finish(check->report);
+}
+
+static clp_status validate(clpi_env *env, const clp_check_opts *opts)
+{
+    const unsigned known = CLP_CHECK_DEFAULT | CLP_CHECK_NON_FINITE | CLP_CHECK_OVERFLOW | CLP_CHECK_DIVISION | CLP_CHECK_BISECT;
+    const struct { const char *name; int n; } counts[] = {
+        { "n_shuffles", opts->n_shuffles }, { "n_device_runs", opts->n_device_runs }, { "max_findings", opts->max_findings }
+    };
+    if (opts->checks & ~known)
+        return clpi_fail(env, CLP_ERR_ARG, "checks: expected bits out of 0x%x, got 0x%x", known, opts->checks);
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].n < 0)
+            return clpi_fail(env, CLP_ERR_ARG, "%s: expected 1 or more, or 0 for the usual number, got %d", counts[i].name, counts[i].n);
+    return CLP_OK;
 }
 
 static void fill_in(clp_check_opts *opts)
@@ -33,6 +48,7 @@ static void fill_in(clp_check_opts *opts)
 
 clp_status clpi_check_run(clpi_check *check, clp_report **out_report)
 {
+    CLP_TRY(validate(check->env, &check->opts));
     fill_in(&check->opts);
     if (check->opts.run)
         check->run = *check->opts.run;

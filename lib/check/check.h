@@ -27,6 +27,7 @@ typedef struct clpi_found {
     clp_finding_kind kind;
     int              operand;         /* number in the IR; -1: none */
     uint64_t         n_elements;
+    uint64_t         n_times;         /* of what is not about elements of an array: how often it happened */
     int64_t          element[CLP_MAX_RANK];         /* the first one */
     int64_t          start[CLP_MAX_RANK], end[CLP_MAX_RANK];    /* the box around all */
     int              n_programs;
@@ -115,6 +116,7 @@ clp_status clpi_checkers_run(clpi_check *check);
 
 /* ---- orders.c, verify.c, bisect.c, proofs in prove.h ---- */
 clp_status clpi_check_orders(clpi_check *check);
+clp_status clpi_unsettled_open(clpi_check *check);                    /* makes is_unsettled; once made it stays */
 clp_status clpi_check_device(clpi_check *check);
 clp_status clpi_check_proofs(clpi_check *check);
 
@@ -132,7 +134,9 @@ struct clpi_check {
     const clpi_ir    *device_ir;      /* what the device runs: ir; tests put other IR of the same form there */
     const clpi_plan  *device_plan;
     bool              is_brief;       /* the device: one run, under the context's schedule alone */
-    bool            **is_unsettled;   /* [n_operands] of results: elements that are not the same in all orders; NULL: no order was tried */
+    bool            **is_unsettled;   /* [n_operands] of results: elements that are not the same in all orders, and those that race, but
+                                       * for races of equal values; NULL: nobody looked yet */
+    bool             *is_racing;      /* [n_operands] elements of its memory race, likewise; made with is_unsettled */
 };
 
 /* check.c: one check whose kernel, arrays, opts, device_ir and device_plan are filled in. */

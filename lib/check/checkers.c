@@ -91,6 +91,7 @@ clp_status clpi_checkers_run(clpi_check *check)
     if (c.n == 0)
         return CLP_OK;
     clpi_watch watch = watch_of(&c);
+    clpi_snapshot_reset(check);
     CLP_TRY(clpi_snapshot_run(check, CLP_ORDER_FORWARD, 0, &watch));
     if (c.has_failed)
         return CLP_ERR_OOM;

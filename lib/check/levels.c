@@ -12,6 +12,7 @@ typedef struct flow {
     const clpi_plan *plan;
     clpi_levels     *levels;
     int64_t          n_terms;
+    const bool      *is_racing;
     struct { uint32_t *items; uint32_t n, cap; } open;      /* region ops around the current op */
     bool             has_changed;
 } flow;
@@ -151,7 +152,8 @@ static clpi_level accessed(flow *f, const clpi_op *op)
     clpi_level *stored = &f->levels->stored[storage], place = place_of(f, op), value = exact;
     clp_dtype dtype = f->ir->operands[op->operand].dtype;
     if (op->kind == CLP_OP_load)
-        return join(join(*stored, place), of(f, clpi_op_other(f->ir, op)));
+        return at_least(join(join(*stored, place), of(f, clpi_op_other(f->ir, op))),
+                        f->is_racing && f->is_racing[op->operand] ? CLPI_FREE : CLPI_EXACT);
     for (int i = 0; i < (op->kind == CLP_OP_atomic_cas ? 2 : 1); i++)
         value = join(value, of(f, clpi_op_value(f->ir, op, i)));
     value = join(join(value, place), control_of(f));
@@ -216,9 +218,10 @@ static bool pass(flow *f, clpi_arena *arena)
     return true;
 }
 
-clp_status clpi_levels_new(const clpi_ir *ir, const clpi_plan *plan, int64_t n_terms, clpi_arena *arena, clpi_levels *out)
+clp_status clpi_levels_new(const clpi_ir *ir, const clpi_plan *plan, int64_t n_terms, const bool *is_racing, clpi_arena *arena,
+                           clpi_levels *out)
 {
-    flow f = { .ir = ir, .plan = plan, .levels = out, .n_terms = n_terms };
+    flow f = { .ir = ir, .plan = plan, .levels = out, .n_terms = n_terms, .is_racing = is_racing };
     out->val = CLPI_NEW_N(arena, clpi_level, ir->ops.n);
     out->stored = CLPI_NEW_N(arena, clpi_level, (size_t)ir->n_operands + 1);
     if (arena->failed)

@@ -203,20 +203,28 @@ const clpi_checker clpi_check_memory = {
 
 /* ---- Faults: what an ordinary run of the interpreter fails with ---- */
 
+typedef struct faults {
+    clpi_tally tally;
+    uint64_t   program;           /* the current one: how many there were, it included */
+    struct { struct counted { uint64_t n_programs, last; } *items; uint32_t n, cap; } counted;      /* of each finding of tally */
+} faults;
+
 static clp_status faults_open(clpi_check *check, void **out_state)
 {
-    clpi_tally *t = CLPI_NEW(&check->snapshot.arena, clpi_tally);
-    *out_state = t;
-    if (!t)
+    faults *f = CLPI_NEW(&check->snapshot.arena, faults);
+    *out_state = f;
+    if (!f)
         return CLP_ERR_OOM;
-    clpi_tally_init(t, check);
+    clpi_tally_init(&f->tally, check);
     return CLP_OK;
 }
 
 static void faults_enter(void *state, uint64_t sequence, uint64_t step, const int64_t *program)
 {
+    faults *f = state;
     (void)sequence, (void)step;
-    clpi_tally_enter(state, program);
+    f->program++;
+    clpi_tally_enter(&f->tally, program);
 }
 
 static void faults_fault(void *state, const clpi_fault *fault)
@@ -226,18 +234,47 @@ static void faults_fault(void *state, const clpi_fault *fault)
         [CLPI_FAULT_BLOCK] = CLP_FINDING_BLOCK_OUTSIDE,
         [CLPI_FAULT_ASSERT] = CLP_FINDING_ASSERT,
     };
-    clpi_tally *t = state;
+    faults *f = state;
+    clpi_tally *t = &f->tally;
     bool is_new;
     clpi_found *found = clpi_tally_find(t, kinds[fault->kind], fault->op, fault->operand, &is_new);
-    if (!found || !is_new)
+    if (!found)
         return;
-    found->message = clpi_arena_strndup(clpi_report_arena(t->check->report), fault->text, strlen(fault->text));
-    t->failed |= !found->message;
+    if (is_new) {
+        found->message = clpi_arena_strndup(t->arena, fault->text, strlen(fault->text));
+        t->failed |= !found->message || !CLPI_PUSH(t->arena, &f->counted, ((struct counted){ 0, UINT64_MAX }));
+        if (t->failed)
+            return;
+    }
+    struct counted *counted = &f->counted.items[found - t->found.items];
+    counted->n_programs += counted->last != f->program;
+    counted->last = f->program;
+    found->n_times++;
+}
+
+/* "..: index (9,) lies outside the ref [4]; 3 such accesses in 2 programs" */
+static void say_times(faults *f, clpi_found *found, uint64_t n_programs)
+{
+    static const char *const words[CLP_N_FINDINGS] = {
+        [CLP_FINDING_OUT_OF_BOUNDS] = "such accesses",
+        [CLP_FINDING_BLOCK_OUTSIDE] = "such blocks",
+        [CLP_FINDING_ASSERT] = "such failures",
+    };
+    clpi_str s;
+    clpi_str_init(&s, f->tally.check->env);
+    clpi_str_puts(&s, found->message);
+    if (found->n_times > 1)
+        clpi_str_add(&s, "; %llu %s in %llu program%s", (unsigned long long)found->n_times, words[found->kind],
+                     (unsigned long long)n_programs, n_programs == 1 ? "" : "s");
+    clpi_tally_say(&f->tally, found, &s);
 }
 
 static clp_status faults_close(void *state)
 {
-    return clpi_tally_report(state);
+    faults *f = state;
+    for (uint32_t i = 0; i < f->tally.found.n && !f->tally.failed; i++)
+        say_times(f, &f->tally.found.items[i], f->counted.items[i].n_programs);
+    return clpi_tally_report(&f->tally);
 }
 
 /* A device has no result to be compared with where the interpreter has none. */

@@ -1,5 +1,5 @@
 /* orders: results that depend on the order of the programs.
- * In: a snapshot. Out: findings; in check->is_unsettled the elements that differed between any two runs.
+ * In: a snapshot. Out: findings, about elements that differed between any two runs; from then on they are unsettled.
  * Runs the launch forward, in reverse, in shuffled orders, and in boxes of the grid, the second half of each parallel axis before
  * the first; compares what each leaves behind with what the forward run left.
  *
@@ -125,17 +125,32 @@ static bool is_rounding(const clpi_orders *orders, int operand, int64_t at, uint
 
 /* ---- Runs ---- */
 
+static bool **flags_of_results(clpi_check *check)
+{
+    clpi_arena *arena = &check->snapshot.arena;
+    bool **flags = CLPI_NEW_N(arena, bool *, (size_t)check->ir->n_operands + 1);
+    for (int i = 0; flags && i < check->ir->n_operands; i++)
+        if (clpi_is_result(check, i))
+            flags[i] = CLPI_NEW_N(arena, bool, (size_t)clpi_elements_n(check, i) + 1);
+    return flags;
+}
+
+clp_status clpi_unsettled_open(clpi_check *check)
+{
+    if (!check->is_unsettled) {
+        check->is_unsettled = flags_of_results(check);
+        check->is_racing = CLPI_NEW_N(&check->snapshot.arena, bool, (size_t)check->ir->n_operands + 1);
+    }
+    return check->snapshot.arena.failed ? CLP_ERR_OOM : CLP_OK;
+}
+
 clp_status clpi_orders_open(clpi_check *check, clpi_orders *out)
 {
     clpi_arena *arena = &check->snapshot.arena;
     size_t n = (size_t)check->ir->n_operands;
     *out = (clpi_orders){ .check = check, .kept_name = "forward" };
-    if (!check->is_unsettled) {
-        check->is_unsettled = CLPI_NEW_N(arena, bool *, n + 1);
-        for (int i = 0; check->is_unsettled && i < check->ir->n_operands; i++)
-            if (clpi_is_result(check, i))
-                check->is_unsettled[i] = CLPI_NEW_N(arena, bool, (size_t)clpi_elements_n(check, i) + 1);
-    }
+    CLP_TRY(clpi_unsettled_open(check));
+    out->differs = flags_of_results(check);
     out->first = CLPI_NEW_N(arena, struct clpi_order_first, n + 1);
     CLP_TRY(clpi_kept_new(check, &out->kept));
     CLP_TRY(open_sums(out));
@@ -166,9 +181,9 @@ static void compare_operand(clpi_orders *orders, int operand, const char *name)
     clpi_elements_init(&e, check, operand);
     while (clpi_elements_next(&e)) {
         uint64_t a = clpi_bits_at(dtype, kept, e.at), b = clpi_bits_at(dtype, work, e.at);
-        if (clpi_same(dtype, a, b) || is_rounding(orders, operand, e.at, a, b))
+        if (check->is_unsettled[operand][e.number] || clpi_same(dtype, a, b) || is_rounding(orders, operand, e.at, a, b))
             continue;
-        check->is_unsettled[operand][e.number] = true;
+        orders->differs[operand][e.number] = true;
         if (!first->name || e.number < first->number)
             *first = (struct clpi_order_first){ e.number, b, a, name, orders->kept_name };
     }
@@ -180,6 +195,15 @@ clp_status clpi_orders_compare(clpi_orders *orders, const char *name)
         if (clpi_is_result(orders->check, i))
             compare_operand(orders, i, name);
     return name ? CLP_OK : CLP_ERR_OOM;
+}
+
+void clpi_orders_forget(clpi_orders *orders)
+{
+    for (int i = 0; i < orders->check->ir->n_operands; i++) {
+        orders->first[i] = (struct clpi_order_first){ 0 };
+        if (orders->differs[i])
+            memset(orders->differs[i], 0, (size_t)clpi_elements_n(orders->check, i) * sizeof *orders->differs[i]);
+    }
 }
 
 /* ---- Who wrote it ---- */
@@ -236,8 +260,9 @@ static clp_status report_operand(clpi_orders *orders, int operand)
     clpi_found_init(&found, CLP_FINDING_ORDER_DEPENDENT, operand);
     clpi_elements_init(&e, check, operand);
     while (clpi_elements_next(&e)) {
-        if (!check->is_unsettled[operand][e.number])
+        if (!orders->differs[operand][e.number])
             continue;
+        check->is_unsettled[operand][e.number] = true;
         clpi_found_element(&found, e.index, e.rank);
         at = e.number == first->number ? e.at : at;
     }

@@ -7,11 +7,13 @@
  * bytes for each granule.
  *
  * Decides which of two accesses is weaker: a pair is of the weaker kind when its plain write (of two writes the later one)
- * stored what was there. Of several pairs that meet in a granule the worst is named: two writes, a write and a read, a
- * write and an atomic, an atomic and a read; among equals the first.                                                    */
+ * stored what was there, and no order that was tried makes the element another one: equal values may be the work of the
+ * race. Of several pairs that meet in a granule the worst is named: two writes, a write and a read, a write and an atomic, an
+ * atomic and a read; among equals the first.                                                                            */
 #include <string.h>
 
 #include "check/owners.h"
+#include "check/tally.h"
 
 /* ---- The first run ---- */
 
@@ -195,6 +197,24 @@ static int operand_of(const clpi_ir *ir, const detail *g)
     return is_a ? a->operand : b->operand;
 }
 
+/* All that the granule is part of: what it holds hangs on when programs run. */
+static void unsettle(const clpi_check *check, uint64_t granule)
+{
+    int64_t element[CLP_MAX_RANK];
+    for (int i = 0; i < check->ir->n_operands; i++) {
+        if (!clpi_shadow_element(check, i, granule, element))
+            continue;
+        check->is_racing[i] = true;
+        if (clpi_is_result(check, i))
+            check->is_unsettled[i][clpi_element_number(check, i, element)] = true;
+    }
+}
+
+static bool is_unsettled(const clpi_check *check, int operand, const int64_t *element)
+{
+    return clpi_is_result(check, operand) && check->is_unsettled[operand][clpi_element_number(check, operand, element)];
+}
+
 static clp_status report_granule(const details *d, uint64_t granule, const detail *g, clpi_found *last)
 {
     const clpi_check *check = d->r->check;
@@ -206,9 +226,12 @@ static clp_status report_granule(const details *d, uint64_t granule, const detai
                          .is_updated = pair != RANK_WRITE_ATOMIC && (g->met >> RANK_WRITE_ATOMIC & 1) };
     if (!clpi_shadow_element(check, found.operand, granule, element))
         return CLP_OK;
-    found.kind = g->rank < RANK_HARD                                      ? CLP_FINDING_RACE_SAME_VALUE
+    const bool is_weak = g->rank < RANK_HARD && !is_unsettled(check, found.operand, element);
+    found.kind = is_weak                                                    ? CLP_FINDING_RACE_SAME_VALUE
                  : ops[g->pair[0].op].operand != ops[g->pair[1].op].operand ? CLP_FINDING_ALIAS_RACE
                                                                           : CLP_FINDING_RACE;
+    if (!is_weak)
+        unsettle(check, granule);
     /* The next granule of an element that was counted adds nothing but its axes. */
     bool is_new = found.operand != last->operand || memcmp(element, last->element, sizeof element) != 0;
     found.n_elements = is_new ? 1 : 0;
@@ -248,6 +271,7 @@ static clp_status races_close(void *state)
     if (n_racy > CLPI_MAX_OWNER)
         return clpi_fail(check->env, CLP_ERR_UNSUPPORTED, "races: more than %lu elements race; a box of the grid has fewer",
                          (unsigned long)CLPI_MAX_OWNER);
+    CLP_TRY(clpi_unsettled_open(check));
     clpi_owners_number(&r->owners);
     details d = { .r = r };
     uint64_t room = check->snapshot.n_granules * ROOM / sizeof(detail), cap = room > FEW ? room : FEW;

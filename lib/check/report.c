@@ -81,6 +81,7 @@ static void merge(clpi_found *to, const clpi_found *from)
     to->is_read |= from->is_read;
     to->is_updated |= from->is_updated;
     to->n_elements += from->n_elements;
+    to->n_times += from->n_times;
     for (int d = 0; d < CLP_MAX_RANK; d++) {
         to->start[d] = from->start[d] < to->start[d] ? from->start[d] : to->start[d];
         to->end[d] = from->end[d] > to->end[d] ? from->end[d] : to->end[d];
@@ -299,7 +300,7 @@ static const int64_t *copy_of(clp_report *r, const int64_t *numbers, int n)
 static clp_status make_finding(clp_report *r, const clpi_found *f, clp_finding *out)
 {
     const clpi_ir *ir = r->ir;
-    *out = (clp_finding){ .kind = f->kind, .elements = (int64_t)f->n_elements, .n_axes = ir->n_axes, .n_programs = f->n_programs };
+    *out = (clp_finding){ .kind = f->kind, .elements = (int64_t)(f->n_elements + f->n_times), .n_axes = ir->n_axes, .n_programs = f->n_programs };
     if (f->operand >= 0) {
         out->operand = ir->operands[f->operand].name;
         out->rank = rank_of(&ir->operands[f->operand]);

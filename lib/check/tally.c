@@ -123,6 +123,14 @@ uint64_t clpi_elements_n(const clpi_check *check, int operand)
     return n;
 }
 
+uint64_t clpi_element_number(const clpi_check *check, int operand, const int64_t *element)
+{
+    uint64_t number = 0;
+    for (int d = 0; d < check->ir->operands[operand].rank; d++)
+        number = number * (uint64_t)check->snapshot.bound->operands[operand].size[d] + (uint64_t)element[d];
+    return number;
+}
+
 uint64_t clpi_bits_at(clp_dtype dtype, const uint8_t *data, int64_t at)
 {
     int bits = clp_dtype_bits(dtype);

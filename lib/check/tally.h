@@ -41,6 +41,7 @@ typedef struct clpi_elements {
 void     clpi_elements_init(clpi_elements *e, const clpi_check *check, int operand);
 bool     clpi_elements_next(clpi_elements *e);   /* false: that was the last one */
 uint64_t clpi_elements_n(const clpi_check *check, int operand);
+uint64_t clpi_element_number(const clpi_check *check, int operand, const int64_t *element);
 
 /* The stored bits of element `at` of what lies at data; and as a number (integers of 64 bits lose low bits). */
 uint64_t clpi_bits_at(clp_dtype dtype, const uint8_t *data, int64_t at);

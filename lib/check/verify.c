@@ -4,8 +4,9 @@
  * Runs the kernel on the device several times, as the context's schedule has it and as the other one would, from the memory
  * that the interpreter started from.
  *
- * Decides what is judged: elements that are the same in every order that was tried. Where others differ, orders are tried before
- * the device is blamed. What a value may be off by is in levels.c.                                                      */
+ * Decides what is judged: elements that do not race, nor are made of such that do, and are the same in every order that was
+ * tried and in every run on the device. Where others differ, orders are tried before the device is blamed. What a value may be
+ * off by is in levels.c.                                                                                                */
 #include <string.h>
 
 #include "check/agree.h"
@@ -51,7 +52,7 @@ static void judge_operand(verifier *v, int operand, clp_schedule schedule)
     c.rms = clpi_rms_of(&rms);
     clpi_elements_init(&e, check, operand);
     while (clpi_elements_next(&e))
-        if (!check->is_unsettled[operand][e.number] &&
+        if (!check->is_unsettled[operand][e.number] && !v->orders.differs[operand][e.number] &&
             clpi_compare_add(&c, e.index, e.rank, e.at, clpi_bits_at(dtype, got, e.at), clpi_bits_at(dtype, want, e.at)))
             clpi_found_element(&found, e.index, e.rank);
     judged *j = &v->judged[operand];
@@ -72,6 +73,23 @@ static clp_status say_unjudged(const verifier *v)
         if (clpi_is_result(v->check, i) && v->levels.stored[i].kind == CLPI_FREE && v->judged[i].compare.widest.is_set)
             CLP_TRY(clpi_report_fact(v->check->report, "%s: differs on the device, which is not judged: it hangs on the order of atomic operations",
                                      v->check->ir->operands[i].name));
+    return CLP_OK;
+}
+
+/* What is made of elements that race is as little settled as they are, even if each order of whole programs gives the same: on
+ * a device programs run at once.                                                                                        */
+static clp_status unsettle_made_of_races(verifier *v)
+{
+    clpi_check *check = v->check;
+    clpi_levels racing;
+    CLP_TRY(clpi_levels_new(check->ir, check->plan, clpi_n_terms(check), check->is_racing, &check->snapshot.arena, &racing));
+    for (int i = 0; i < check->ir->n_operands; i++) {
+        if (!clpi_is_result(check, i) || racing.stored[i].kind != CLPI_FREE || v->levels.stored[i].kind == CLPI_FREE)
+            continue;
+        memset(check->is_unsettled[i], true, (size_t)clpi_elements_n(check, i) * sizeof *check->is_unsettled[i]);
+        CLP_TRY(clpi_report_fact(check->report, "%s: not compared with the interpreter's: it is made of elements that race",
+                                 check->ir->operands[i].name));
+    }
     return CLP_OK;
 }
 
@@ -231,13 +249,15 @@ static clp_status verify(verifier *v)
     v->judged = CLPI_NEW_N(arena, judged, (size_t)check->ir->n_operands + 1);
     if (!v->judged)
         return CLP_ERR_OOM;
-    CLP_TRY(clpi_levels_new(check->ir, check->plan, clpi_n_terms(check), arena, &v->levels));
+    CLP_TRY(clpi_levels_new(check->ir, check->plan, clpi_n_terms(check), NULL, arena, &v->levels));
     CLP_TRY(clpi_orders_open(check, &v->orders));
+    CLP_TRY(unsettle_made_of_races(v));
     CLP_TRY(clpi_kept_new(check, &v->expected));
     clpi_kept_take(check, &v->expected);
     CLP_TRY(run_schedules(v, &fails));
     if (fails && !(check->opts.checks & CLP_CHECK_ORDERS)) {
         CLP_TRY(clpi_check_orders(check));
+        clpi_orders_forget(&v->orders);
         CLP_TRY(run_schedules(v, &fails));
     }
     return report(v);

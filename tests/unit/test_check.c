@@ -486,6 +486,15 @@ Test(check, arguments)
     FAILS(ctx, CLP_ERR_ARG, "has no dim Z", clp_check(kernel, (clp_array[]){ ARRAY(CLP_I32, o, 4) }, 1,
           &(clp_check_opts){ .run = &(clp_run_opts){ .dims = (clp_dim[]){ { "Z", 1 } }, .n_dims = 1 } }, &report));
     cr_expect_null(report);
+    const clp_array arrays[] = { ARRAY(CLP_I32, o, 4) };
+    FAILS(ctx, CLP_ERR_ARG, "checks: expected bits out of 0x1ff, got 0x1001", clp_check(kernel, arrays, 1, &(clp_check_opts){ .checks = 0x1001 }, &report));
+    FAILS(ctx, CLP_ERR_ARG, "n_shuffles: expected 1 or more, or 0 for the usual number, got -1",
+          clp_check(kernel, arrays, 1, &(clp_check_opts){ .n_shuffles = -1 }, &report));
+    FAILS(ctx, CLP_ERR_ARG, "n_device_runs: expected 1 or more, or 0 for the usual number, got -2",
+          clp_check(kernel, arrays, 1, &(clp_check_opts){ .n_device_runs = -2 }, &report));
+    FAILS(ctx, CLP_ERR_ARG, "max_findings: expected 1 or more, or 0 for the usual number, got -3",
+          clp_check(kernel, arrays, 1, &(clp_check_opts){ .max_findings = -3 }, &report));
+    cr_expect_null(report);
     clp_report_free(NULL);
     cr_expect_str_eq(clp_finding_name(CLP_FINDING_RACE_SAME_VALUE), "race-same-value");
     cr_expect_str_eq(clp_finding_name((clp_finding_kind)999), "?");

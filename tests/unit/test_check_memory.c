@@ -145,6 +145,34 @@ Test(check_memory, a_fault_is_a_finding_and_the_run_goes_on)
     checking_close(&t);
 }
 
+/* Faults of one access are one finding, which tells how many there were. */
+Test(check_memory, faults_are_counted)
+{
+    checking t;
+    float x[4] = { 1, 2, 3, 4 }, o[6] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_F32, x, 4), VECTOR(CLP_F32, o, 6) };
+    checking_open(&t, "interp", "kernel k(in x: f32[N], out o: f32[G]) grid (i = G) {\n"
+                                "  for (j in 0 .. 2) { o[i] = x[i + j]; } }");
+    checking_run(&t, arrays, 2, CLP_CHECK_MEMORY);
+    FINDS(&t, CLP_FINDING_OUT_OF_BOUNDS, "x: program (3,): index (4,) lies outside the ref [4]; 5 such accesses in 3 programs");
+    const clp_finding *f = clp_report_finding(t.report, 0);
+    cr_expect(f->elements == 5 && !f->first_element && !f->box_start && !f->box_end, "%lld", (long long)f->elements);
+    cr_expect(f->n_programs == 1 && f->programs[0][0] == 3 && f->n_accesses == 1 && f->accesses[0].line == 2);
+    checking_close(&t);
+
+    checking_open(&t, "interp", "kernel k(in x: f32[N] block [2] at (i), out o: f32[G] block [1] at (i)) grid (i = G) { o[0] = x[0]; }");
+    checking_run(&t, arrays, 2, CLP_CHECK_MEMORY);
+    FINDS(&t, CLP_FINDING_BLOCK_OUTSIDE, "x: program (2,): block (2,) of [2] lies outside the array [4]; 4 such blocks in 4 programs");
+    cr_expect_eq(clp_report_finding(t.report, 0)->elements, 4);
+    checking_close(&t);
+
+    checking_open(&t, "interp", "kernel k(in x: f32[N], out o: f32[G] block [1] at (i)) grid (i = G) {\n"
+                                "  for (j in 0 .. 3) { assert(i < 5 || j == 0, \"few\"); } o[0] = 1; }");
+    checking_run(&t, arrays, 2, CLP_CHECK_MEMORY);
+    FINDS(&t, CLP_FINDING_ASSERT, "program (5,): assert failed: few; 2 such failures in 1 program");
+    checking_close(&t);
+}
+
 Test(check_memory, a_block_outside_by_data)
 {
     checking t;

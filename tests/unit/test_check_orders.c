@@ -143,6 +143,50 @@ Test(check_orders, strided_packed_and_shared_arrays)
     checking_close(&t);
 }
 
+/* The forward run alone finds equal values in o[4:8], which the race itself has made. */
+Test(check_orders, equal_values_that_the_race_has_made_are_no_excuse)
+{
+    checking t;
+    int32_t x[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = i;
+    clp_array arrays[] = { VECTOR(CLP_I32, x, 8), VECTOR(CLP_I32, x, 8) };
+    checking_open(&t, "interp", "kernel k(in x: i32[N] block [4] at (num_programs(i) - 1 - i), out o: i32[N] block [4] at (i) alias x)\n"
+                                "grid (i = cdiv(N, 4)) { o[...] = x[...]; }");
+    checking_run(&t, arrays, 2, CLP_CHECK_RACES);
+    cr_assert_eq(clp_report_n_findings(t.report), 2, "%s", clp_report_text(t.report));
+    const clp_finding *f = clp_report_finding(t.report, 0);
+    cr_expect(f->kind == CLP_FINDING_RACE_SAME_VALUE && f->first_element[0] == 4 && f->elements == 4, "%s", f->message);
+    checking_run(&t, arrays, 2, CLP_CHECK_RACES | CLP_CHECK_ORDERS);
+    cr_assert_eq(clp_report_n_findings(t.report), 3, "%s", clp_report_text(t.report));
+    for (int i = 0; i < 2; i++) {
+        f = clp_report_finding(t.report, i);
+        cr_expect(f->kind == CLP_FINDING_ALIAS_RACE && f->first_element[0] == 4 * i && f->elements == 4, "%s", f->message);
+        cr_expect(!strstr(f->message, "is there already"), "%s", f->message);
+    }
+    cr_expect_eq(clp_report_finding(t.report, 2)->kind, CLP_FINDING_ORDER_DEPENDENT);
+    checking_close(&t);
+
+    /* Of one name; and element by element: what no order changes stays the weaker kind. */
+    clp_array one[] = { VECTOR(CLP_I32, x, 8) };
+    checking_open(&t, "interp", "kernel k(inout o: i32[N]) grid (i = 2) { o[ds(4 * i, 4)] = o[ds(4 - 4 * i, 4)]; }");
+    checking_run(&t, one, 1, CLP_CHECK_RACES | CLP_CHECK_ORDERS);
+    int64_t n_weak = 0, n_hard = 0;
+    for (int i = 0; i < clp_report_n_findings(t.report); i++) {
+        f = clp_report_finding(t.report, i);
+        n_weak += f->kind == CLP_FINDING_RACE_SAME_VALUE ? f->elements : 0;
+        n_hard += f->kind == CLP_FINDING_RACE ? f->elements : 0;
+    }
+    cr_expect(n_weak == 0 && n_hard == 8, "%s", clp_report_text(t.report));
+    checking_close(&t);
+    checking_open(&t, "interp", "kernel k(inout o: i32[N]) grid (i = 2) { o[ds(0, 2)] = where(iota([2]) == 0, 7, i); }");
+    checking_run(&t, one, 1, CLP_CHECK_RACES | CLP_CHECK_ORDERS);
+    cr_assert_eq(clp_report_n_findings(t.report), 3, "%s", clp_report_text(t.report));
+    cr_expect(clp_report_finding(t.report, 0)->kind == CLP_FINDING_RACE && clp_report_finding(t.report, 0)->first_element[0] == 1);
+    cr_expect(clp_report_finding(t.report, 1)->kind == CLP_FINDING_RACE_SAME_VALUE && clp_report_finding(t.report, 1)->first_element[0] == 0);
+    checking_close(&t);
+}
+
 /* As the runs of a device are compared: two of one name kept and compared, with nothing but their memory known. */
 Test(check_orders, runs_of_a_device_are_compared_with_each_other)
 {
@@ -164,7 +208,14 @@ Test(check_orders, runs_of_a_device_are_compared_with_each_other)
     work[4] = 1;
     work[3] = 7;
     OK(t.ctx, clpi_orders_compare(&orders, "run 3"));
+    cr_expect(orders.differs[0][3] && orders.differs[0][4] && !orders.differs[0][5]);
+    cr_expect(!check.is_unsettled[0][3] && !check.is_unsettled[0][4]);
+    OK(t.ctx, clpi_orders_report(&orders));
     cr_expect(check.is_unsettled[0][3] && check.is_unsettled[0][4] && !check.is_unsettled[0][5]);
+    /* What is known already is not found again. */
+    clpi_orders_forget(&orders);
+    work[4] = 8;
+    OK(t.ctx, clpi_orders_compare(&orders, "run 4"));
     OK(t.ctx, clpi_orders_report(&orders));
     clpi_snapshot_close(&check);
     OK(t.ctx, clpi_report_finish(t.report));

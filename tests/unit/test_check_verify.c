@@ -201,7 +201,7 @@ static clpi_level level_of(const char *dtype, const char *result, const char *va
     clpi_arena arena;
     clpi_levels levels;
     clpi_arena_init(&arena, &t.ctx->env);
-    OK(t.ctx, clpi_levels_new(t.k->ir, t.k->plan, 4, &arena, &levels));
+    OK(t.ctx, clpi_levels_new(t.k->ir, t.k->plan, 4, NULL, &arena, &levels));
     clpi_level level = levels.stored[t.k->ir->n_operands - 1];
     clpi_arena_done(&arena);
     checking_close(&t);
@@ -321,6 +321,43 @@ Test(check_verify, a_sound_device_agrees_with_itself_and_the_interpreter)
     OK(t.ctx, clp_verify(t.k, arrays, 3, NULL, &t.report));
     FINDS_NOTHING(&t);
     checking_close(&t);
+}
+
+/* What races, or hangs on the order, is found on the interpreter; how a device happened to run it adds nothing. */
+Test(check_verify, reports_of_racing_kernels_are_the_same_each_time)
+{
+    enum { N = 64 };
+    static const char *const texts[] = {
+        "kernel k(in x: i32[N] block [1] at (i), inout o: i32[4]) grid (i = N) { o[x[0] % 4] = o[x[0] % 4] + 1; }",
+        "kernel k(in x: i32[N] block [1] at (i), inout o: i32[4]) grid (i = N) { o[...] = o[...] + x[0]; }",
+        "kernel k(in x: i32[N] block [1] at (num_programs(i) - 1 - i), out o: i32[N] block [1] at (i) alias x) grid (i = N) { o[...] = x[...]; }",
+        "kernel k(in x: i32[N], out o: i32[N] alias x) grid (i = N - 1) { o[i + 1] = x[i]; }",
+        "kernel k(in x: i32[N] block [1] at (i), inout o: i32[4]) grid (i = N) { o[i % 4] = i; }",
+        "kernel k(out x: i32[N] block [1] at (i), inout o: i32[4]) grid (i = N) { o[0] = i; x[0] = o[0] * 2; }",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        checking t;
+        int32_t x[N], o[4] = { 0 };
+        char *first = NULL;
+        for (int e = 0; e < N; e++)
+            x[e] = e * 7 % 13;
+        if (!checking_open(&t, NULL, texts[i]))
+            return;
+        const bool is_alias = strstr(texts[i], "alias") != NULL;
+        clp_array arrays[] = { VECTOR(CLP_I32, x, N), is_alias ? VECTOR(CLP_I32, x, N) : VECTOR(CLP_I32, o, 4) };
+        for (int turn = 0; turn < 6; turn++) {
+            clp_report_free(t.report);
+            OK(t.ctx, clp_check(t.k, arrays, 2, &(clp_check_opts){ .n_device_runs = 8 }, &t.report));
+            const char *text = clp_report_text(t.report);
+            cr_assert(strstr(text, "race: ") && !strstr(text, "mismatch") && !strstr(text, "on the device"), "%s\n%s", texts[i], text);
+            if (first)
+                cr_expect_str_eq(text, first, "%s: then\n%s, now\n%s", texts[i], first, text);
+            else
+                first = strdup(text);
+        }
+        free(first);
+        checking_close(&t);
+    }
 }
 
 static void count_line(const char *line, void *user)
