@@ -1,21 +1,22 @@
 /* check: one check of a kernel on given arrays.
  * In: a kernel, arrays, what to look for. Out: a report. The caller's arrays stay as they are.
- * clp_check is the pipeline: what holds for all shapes first, then runs in several orders, then one watched run, then the
- * device. Each part adds its findings to the report. What comes later knows the elements that an order changed or that race
- * (is_unsettled): a race there is no race of equal values, and a device cannot be blamed for them.                       */
+ * clp_check is the pipeline: runs in several orders, then one watched run, then the device, then what holds for all shapes.
+ * Each part adds its findings to the report. What comes later knows the elements that an order changed or that race
+ * (is_unsettled): a race there is no race of equal values, and a device cannot be blamed for them; of what was found on these
+ * arrays proofs say nothing more.                                                                                        */
 #include "check/check.h"
 
 static clp_status check_all(clpi_check *check)
 {
     const unsigned checks = check->opts.checks;
-    if (checks & CLP_CHECK_PROOFS)
-        CLP_TRY(clpi_check_proofs(check));
     CLP_TRY(clpi_snapshot_open(check));
     if (checks & CLP_CHECK_ORDERS)
         CLP_TRY(clpi_check_orders(check));
     CLP_TRY(clpi_checkers_run(check));
     if (checks & CLP_CHECK_DEVICE)
         CLP_TRY(clpi_check_device(check));
+    if (checks & CLP_CHECK_PROOFS)
+        CLP_TRY(clpi_check_proofs(check));
     return clpi_report_finish(check->report);
 }
 

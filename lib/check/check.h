@@ -41,6 +41,8 @@ typedef struct clpi_found {
 clp_status clpi_report_new(clpi_env *env, const clp_kernel *kernel, int max_findings, clp_report **out_report);
 /* OOM alone. One like an earlier one (kind, operand, ops) is added to that. */
 clp_status clpi_report_add(clp_report *report, const clpi_found *found);
+/* Whether something of that kind was found of the operand (-1: any), by op (0: any). */
+bool       clpi_report_has(const clp_report *report, clp_finding_kind kind, int operand, uint32_t op);
 /* A line of what holds for all shapes, or why it was not decided. */
 clp_status clpi_report_fact(clp_report *report, const char *format, ...) CLP_PRINTF(2, 3);
 void       clpi_report_all_proved(clp_report *report);

@@ -1,50 +1,81 @@
 /* proofs: what a check says of all shapes.
- * In: the kernel alone. Out: lines of the report: for each storage that is written whether programs can race for it; of blocks
- * and indices those that are not proved to stay inside.
- * Decides that an example in a launch of other shapes is told, but is no finding: nothing is wrong with these arrays.    */
+ * In: the kernel alone, and what was found on these arrays. Out: lines of the report: for each storage that is written whether
+ * programs can race for it; of blocks and indices those that are not proved to stay inside.
+ * Decides that an example of a race in a launch of other shapes is a finding, as the kernel takes that launch and gives no sign;
+ * one of an index or a block outside is a line, as such a launch fails and says so. Of what was found on these arrays nothing more
+ * is said.                                                                                                                */
+#include <string.h>
+
 #include "check/check.h"
 #include "check/prove.h"
 #include "plan/bind.h"
 
-static clp_status add_line(clp_report *report, clpi_str *s)
+static clp_status add_line(const clpi_check *check, clpi_str *s)
 {
-    clp_status status = s->failed ? CLP_ERR_OOM : clpi_report_fact(report, "%s", s->text);
+    clp_status status = s->failed ? CLP_ERR_OOM : clpi_report_fact(check->report, "%s", s->text);
     clpi_str_done(s);
     return status;
+}
+
+static clp_status add_example(const clpi_check *check, const clpi_witness *w, clpi_str *s)
+{
+    clpi_found found = { .kind = CLP_FINDING_RACE, .operand = w->operand[0], .n_programs = 2,
+                         .axes = w->axis >= 0 ? UINT32_C(1) << w->axis : 0,
+                         .message = clpi_str_keep(s, clpi_report_arena(check->report)) };
+    for (int i = 0; i < 2; i++) {
+        memcpy(found.program[i], w->program[i], (size_t)check->ir->n_axes * sizeof *w->program[i]);
+        found.op[i] = w->op[i];
+    }
+    return found.message ? clpi_report_add(check->report, &found) : CLP_ERR_OOM;
+}
+
+static bool has_race(const clpi_check *check, int storage)
+{
+    for (int i = 0; i < check->ir->n_operands; i++)
+        if (check->plan->storage[i] == storage &&
+            (clpi_report_has(check->report, CLP_FINDING_RACE, i, 0) || clpi_report_has(check->report, CLP_FINDING_ALIAS_RACE, i, 0) ||
+             clpi_report_has(check->report, CLP_FINDING_RACE_SAME_VALUE, i, 0)))
+            return true;
+    return false;
 }
 
 static clp_status add_races(const clpi_check *check, const clpi_proofs *proofs)
 {
     for (int i = 0; i < proofs->n_races; i++) {
+        const clpi_race_proof *race = &proofs->races[i];
         clpi_str s;
+        if (has_race(check, race->storage))
+            continue;
         clpi_str_init(&s, check->env);
-        clpi_race_proof_print(check->ir, &proofs->races[i], &s);
-        CLP_TRY(add_line(check->report, &s));
+        clpi_race_proof_print(check->ir, race, &s);
+        CLP_TRY(race->proof.witness ? add_example(check, race->proof.witness, &s) : add_line(check, &s));
     }
     return CLP_OK;
 }
 
 static clp_status add_places(const clpi_check *check, const clpi_proofs *proofs)
 {
-    int n_open = 0;
+    bool is_open = false;
     clpi_str s;
     for (int i = 0; i < proofs->n_blocks; i++) {
-        if (proofs->blocks[i].proof.verdict == CLPI_PROVED)
+        const clpi_block_proof *block = &proofs->blocks[i];
+        is_open = is_open || block->proof.verdict != CLPI_PROVED;
+        if (block->proof.verdict == CLPI_PROVED || clpi_report_has(check->report, CLP_FINDING_BLOCK_OUTSIDE, block->operand, 0))
             continue;
         clpi_str_init(&s, check->env);
-        clpi_block_proof_print(check->ir, &proofs->blocks[i], &s);
-        CLP_TRY(add_line(check->report, &s));
-        n_open++;
+        clpi_block_proof_print(check->ir, block, &s);
+        CLP_TRY(add_line(check, &s));
     }
     for (int i = 0; i < proofs->n_ranges; i++) {
-        if (proofs->ranges[i].proof.verdict == CLPI_PROVED)
+        const clpi_range_proof *range = &proofs->ranges[i];
+        is_open = is_open || range->proof.verdict != CLPI_PROVED;
+        if (range->proof.verdict == CLPI_PROVED || clpi_report_has(check->report, CLP_FINDING_OUT_OF_BOUNDS, -1, range->op))
             continue;
         clpi_str_init(&s, check->env);
-        clpi_range_proof_print(check->ir, &proofs->ranges[i], &s);
-        CLP_TRY(add_line(check->report, &s));
-        n_open++;
+        clpi_range_proof_print(check->ir, range, &s);
+        CLP_TRY(add_line(check, &s));
     }
-    return n_open ? CLP_OK : clpi_report_fact(check->report, "blocks and indices: none lies outside: proved for all shapes");
+    return is_open ? CLP_OK : clpi_report_fact(check->report, "blocks and indices: none lies outside: proved for all shapes");
 }
 
 static bool are_same(const clp_array *a, const clp_array *b)

@@ -68,7 +68,7 @@ typedef struct clpi_proofs {
 clp_status clpi_prove(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, clpi_proofs **out_proofs);
 
 /* One line about a proof: "o: no races: proved for all shapes"; "o: found: a race, e.g. programs (0, 1) and (0, 2) of grid (1, 4)
- * with N = 16 touch element (3,) of o at 5:5 and o at 5:5"; "o: no races: not decided, checked on these arrays: an index map reads
+ * with N = 16 touch element (3,) of o at 5:5 and o at 5:5"; "o: no races for all shapes: not decided, checked on these arrays: an index map reads
  * prefetched data".                                                                                                     */
 void clpi_race_proof_print(const clpi_ir *ir, const clpi_race_proof *proof, clpi_str *s);
 void clpi_block_proof_print(const clpi_ir *ir, const clpi_block_proof *proof, clpi_str *s);

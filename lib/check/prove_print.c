@@ -41,7 +41,7 @@ static bool verdict_print(const clpi_ir *ir, int operand, uint32_t op, const clp
     if (proof->verdict == CLPI_PROVED)
         clpi_str_add(s, ": %s: proved for all shapes", none);
     else if (proof->verdict == CLPI_UNDECIDED)
-        clpi_str_add(s, ": %s: not decided, checked on these arrays: %s", none, proof->why);
+        clpi_str_add(s, ": %s for all shapes: not decided, checked on these arrays: %s", none, proof->why);
     else
         clpi_str_add(s, ": found: %s, e.g. ", found);
     return proof->verdict == CLPI_FOUND;

@@ -107,6 +107,16 @@ clp_status clpi_report_add(clp_report *report, const clpi_found *found)
     return CLPI_PUSH(&report->arena, &report->found, *found) ? CLP_OK : CLP_ERR_OOM;
 }
 
+bool clpi_report_has(const clp_report *report, clp_finding_kind kind, int operand, uint32_t op)
+{
+    for (uint32_t i = 0; i < report->found.n; i++) {
+        const clpi_found *f = &report->found.items[i];
+        if (f->kind == kind && (operand < 0 || f->operand == operand) && (!op || f->op[0] == op || f->op[1] == op))
+            return true;
+    }
+    return false;
+}
+
 clp_status clpi_report_fact(clp_report *report, const char *format, ...)
 {
     clpi_str s;
@@ -366,8 +376,8 @@ static clp_status make_text(clp_report *r)
     put_difference(r, &s);
     int64_t n = r->n_findings + r->n_dropped;
     if (n == 0)
-        clpi_str_add(&s, "%s: %s\n", r->ir->name, r->is_proved ? "proved: nothing is wrong, whatever the shapes"
-                                                               : "checked: nothing is wrong with these arrays");
+        clpi_str_add(&s, "%s: %s\n", r->ir->name, r->is_proved ? "proved: no race and no access outside, whatever the shapes; nothing else was found on these arrays"
+                                                               : "checked: nothing was found on these arrays");
     else
         clpi_str_add(&s, "%s: %lld finding%s%s\n", r->ir->name, (long long)n, n == 1 ? "" : "s",
                      r->n_dropped ? ", of which the first are shown" : "");
