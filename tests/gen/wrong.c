@@ -145,7 +145,7 @@ static clp_status bisect_all(setting *s, clpi_check *check, clpi_device *device,
     clpi_levels levels;
     void *exe;
     const char *fault;
-    CLP_TRY(clpi_levels_new(check->ir, check->plan, clpi_n_terms(check), &check->snapshot.arena, &levels));
+    CLP_TRY(clpi_levels_new(check->ir, check->plan, clpi_n_terms(check), NULL, &check->snapshot.arena, &levels));
     CLP_TRY(clpi_kept_new(check, &want));
     CLP_TRY(clpi_kept_new(check, &got));
     CLP_TRY(clpi_snapshot_run(check, CLP_ORDER_FORWARD, 0, NULL));
