@@ -52,15 +52,15 @@ static const char *packed_offset(clpi_emit *e, const packing *p, bool is_element
 }
 
 /* value in to[offset ..]: one, neighbours, or one by one. */
-static void store_lanes(clpi_emit *e, const packing *p, int slot, const char *type, const char *vector_type, int bytes,
-                        const char *value)
+static void store_lanes(clpi_emit *e, const packing *p, int slot, clp_dtype dtype, const char *value)
 {
     bool is_element = p->plan->group > 1;
+    const char *type = clpi_cl_type(dtype, 1), *vector_type = clpi_cl_type(dtype, e->width);
     const char *to = slot_as(e, slot, is_element ? "part" : type), *space = clpi_slot_space(e, slot);
     if (e->width == 1) {
         clpi_line(e, "%s[%s] = %s;", to, packed_offset(e, p, is_element), value);
     } else if (e->map->vector_dim == e->nest->rank - 1) {
-        clpi_line(e, "*(%s%s *)(%s + %s) = %s;", space, clpi_unaligned(e, vector_type, bytes), to, packed_offset(e, p, is_element), value);
+        clpi_line(e, "*(%s%s *)(%s + %s) = %s;", space, clpi_unaligned(e, vector_type, (int)clpi_rep_bytes(dtype)), to, packed_offset(e, p, is_element), value);
     } else {
         clpi_line(e, "%s e[%d];", type, e->width);
         clpi_line(e, "vstore%d(%s, 0, e);", e->width, value);
@@ -73,15 +73,14 @@ static void store_lanes(clpi_emit *e, const packing *p, int slot, const char *ty
 
 static void store_whole_lanes(clpi_emit *e, const packing *p, int slot, clp_dtype from, const char *value)
 {
-    clp_dtype lane = clpi_dot_lane(p->plan, p->dot), to = lane == CLP_U32 ? CLP_I32 : lane == CLP_U64 ? CLP_I64 : lane;
-    const char *type = clpi_cl_type(lane, e->width);
+    clp_dtype lane = clpi_dot_lane(p->plan, p->dot), packed = p->plan->unit->packed ? p->plan->unit->packed : p->dot->acc;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    clpi_prelude_cast(&e->prelude, &s, p->dot->acc == CLP_U32 || p->dot->acc == CLP_U64 ? p->dot->acc : to, from, e->width, 32, value);
+    clpi_prelude_cast(&e->prelude, &s, packed, from, e->width, 32, value);
     value = clpi_take_text(e, &s);
     if (clpi_is_int(lane))
-        value = clpi_text(e, "as_%s(%s)", type, value);
-    store_lanes(e, p, slot, clpi_cl_type(lane, 1), type, (int)clpi_rep_bytes(lane), value);
+        value = clpi_text(e, "as_%s(%s)", clpi_cl_type(lane, e->width), value);
+    store_lanes(e, p, slot, lane, value);
 }
 
 /* An element in its stored form, as unsigned bits. */
@@ -104,7 +103,7 @@ static void store_grouped(clpi_emit *e, const packing *p, int slot, clp_dtype fr
     clp_dtype stored = p->plan->group == 2 ? CLP_U16 : CLP_U8;
     const char *bits = element_bits(e, p, from, value);
     if (!p->is_y || e->width == 1 || e->map->vector_dim != e->nest->rank - 1) {
-        store_lanes(e, p, slot, clpi_cl_type(stored, 1), clpi_cl_type(stored, e->width), (int)clpi_rep_bytes(stored), bits);
+        store_lanes(e, p, slot, stored, bits);
         return;
     }
     const char *type = clpi_cl_type(CLP_U32, e->width), *space = clpi_slot_space(e, slot);

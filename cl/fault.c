@@ -13,13 +13,9 @@ static bool read_prefetched(void *user, int operand, const int64_t *index, int64
 {
     const reader *r = user;
     const clpi_operand *x = &r->exe->ir->operands[operand];
-    const clpi_bound_operand *array = &r->bound->operands[operand];
-    int64_t at = array->offset;
-    for (int d = 0; d < x->rank; d++) {
-        if (index[d] < 0 || index[d] >= array->size[d])
-            return false;
-        at += index[d] * array->stride[d];
-    }
+    int64_t at;
+    if (!clpi_element_at(&r->bound->operands[operand], x->rank, index, &at))
+        return false;
     uint64_t bits = 0;
     size_t n_bits = (size_t)clp_dtype_bits(x->dtype), first = (size_t)at * n_bits;
     if (clpi_cl_read(r->places[operand].mem, r->places[operand].at + first / 8, &bits, (n_bits + 7) / 8))

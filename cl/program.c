@@ -135,7 +135,8 @@ clp_status clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text
                  options && *options ? " " : "", options ? options : "");
     if (more && *more)
         clpi_str_add(&all, " %s", more);
-    put_key(dev, all.text, text, &key);
+    if (dev->store.folder[0])
+        put_key(dev, all.text, text, &key);
     clp_status status = all.failed || key.failed ? CLP_ERR_OOM : CLP_OK;
     if (!status)
         *out_program = from_store(dev, &key, all.text);

@@ -10,18 +10,13 @@ static bool read_prefetched(void *user, int operand, const int64_t *index, int64
 {
     const clpi_run *run = user;
     const clpi_operand *x = &run->exe->ir->operands[operand];
-    const clpi_bound_operand *array = &run->bound->operands[operand];
-    const clpi_ref_state *ref = &run->refs[operand];
-    int64_t at = ref->origin;
+    int64_t at;
     uint64_t held[1];
-    for (int d = 0; d < x->rank; d++) {
-        if (index[d] < 0 || index[d] >= array->size[d])
-            return false;
-        at += index[d] * array->stride[d];
-    }
+    if (!clpi_element_at(&run->bound->operands[operand], x->rank, index, &at))
+        return false;
     if (run->watch)
         clpi_watch_header_read(run, operand, at);
-    clpi_held_of[x->dtype].get_row(held, ref->data, at, 1, 1);
+    clpi_held_of[x->dtype].get_row(held, run->refs[operand].data, at, 1, 1);
     *out_value = clpi_elem_get(clpi_loaded(x->dtype), held, 0).i;       /* u64 as casts have it: the bits */
     return true;
 }

@@ -234,11 +234,8 @@ static clp_status report_granule(const details *d, uint64_t granule, const detai
         unsettle(check, granule);
     /* The next granule of an element that was counted adds nothing but its axes. */
     bool is_new = found.operand != last->operand || memcmp(element, last->element, sizeof element) != 0;
-    found.n_elements = is_new ? 1 : 0;
-    for (int k = 0; k < CLP_MAX_RANK; k++) {
-        found.element[k] = found.start[k] = element[k];
-        found.end[k] = element[k] + 1;
-    }
+    clpi_found_element(&found, element, check->ir->operands[found.operand].rank);
+    found.n_elements = is_new;
     for (int i = 0; i < 2; i++) {
         found.op[i] = g->pair[i].op;
         program_of(check->snapshot.bound, g->pair[i].program, found.program[i]);

@@ -58,6 +58,17 @@ bool clpi_extent(const clpi_bound_operand *operand, int rank, int64_t *out_lo, i
 }
 
 /* Strides as given, or of C order. */
+bool clpi_element_at(const clpi_bound_operand *operand, int rank, const int64_t *index, int64_t *out_at)
+{
+    *out_at = operand->offset;
+    for (int d = 0; d < rank; d++) {
+        if (index[d] < 0 || index[d] >= operand->size[d])
+            return false;
+        *out_at += index[d] * operand->stride[d];
+    }
+    return true;
+}
+
 static clp_status take_strides(const binder *b, const clpi_operand *x, const clp_array *array, clpi_bound_operand *o)
 {
     int64_t n_elems = 1, lo, hi;

@@ -90,6 +90,8 @@ bool clpi_overlap_next(const clpi_bound *bound, const clpi_launch_args *args, in
 /* The elements an array reaches, counted from the start of its memory: lo <= element < hi; empty: lo = hi = offset.
  * false: they are too many to count.                                                                                   */
 bool clpi_extent(const clpi_bound_operand *operand, int rank, int64_t *out_lo, int64_t *out_hi);
+/* Where an element stands, counted from the start of the memory. false: index lies outside the array. */
+bool clpi_element_at(const clpi_bound_operand *operand, int rank, const int64_t *index, int64_t *out_at);
 
 /* A header value in one program. load reads prefetch operands through `prefetch`: element `at` (in elements from element
  * 0's place, strides applied) of an operand, as i64; may be NULL where nothing is prefetched.                          */
