@@ -74,4 +74,22 @@ static inline clp_report *check_kernel(clp_context *ctx, clp_kernel *kernel, con
 #define FINDS_NOTHING(t)                                                                                               \
     cr_expect(clp_report_verdict((t)->report) != CLP_VERDICT_FAULTY, "%s", clp_report_text((t)->report))
 
+/* The same, of a kernel that is made for this alone, on the interpreter. */
+#define EXPECT_FINDS(text, arrays, n, checks, expected_kind, part)                                                     \
+    do {                                                                                                               \
+        checking expect_;                                                                                              \
+        checking_open(&expect_, "interp", text);                                                                       \
+        checking_run(&expect_, arrays, n, checks);                                                                     \
+        FINDS(&expect_, expected_kind, part);                                                                          \
+        checking_close(&expect_);                                                                                      \
+    } while (0)
+#define EXPECT_NOTHING(text, arrays, n, checks)                                                                        \
+    do {                                                                                                               \
+        checking expect_;                                                                                              \
+        checking_open(&expect_, "interp", text);                                                                       \
+        checking_run(&expect_, arrays, n, checks);                                                                     \
+        FINDS_NOTHING(&expect_);                                                                                       \
+        checking_close(&expect_);                                                                                      \
+    } while (0)
+
 #endif

@@ -6,45 +6,34 @@ static const clp_check_opts races_alone = { .checks = CLP_CHECK_RACES };
 /* ---- Findings as text: "race o[0] x4 [0:4]: (0, 0) at 5:5, (1, 0) at 5:5; axis k" ---- */
 
 enum { SAID_BYTES = 4096 };
-typedef struct said_text { char text[SAID_BYTES]; size_t n; } said_text;
 
-static void say(said_text *s, const char *format, ...) CLP_PRINTF(2, 3);
-static void say(said_text *s, const char *format, ...)
+static void say_finding(text_room *s, const clp_finding *f)
 {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(s->text + s->n, sizeof s->text - s->n, format, args);
-    va_end(args);
-    cr_assert(n >= 0 && s->n + (size_t)n < sizeof s->text);
-    s->n += (size_t)n;
-}
-
-static void say_finding(said_text *s, const clp_finding *f)
-{
-    say(s, "%s", clp_finding_name(f->kind));
+    put_text(s, "%s", clp_finding_name(f->kind));
     if (f->operand)
-        say(s, " %s", f->operand);
+        put_text(s, " %s", f->operand);
     for (int d = 0; d < f->rank && f->first_element; d++)
-        say(s, "%s%lld%s", d ? ", " : "[", (long long)f->first_element[d], d == f->rank - 1 ? "]" : "");
+        put_text(s, "%s%lld%s", d ? ", " : "[", (long long)f->first_element[d], d == f->rank - 1 ? "]" : "");
     if (f->first_element)
-        say(s, " x%lld", (long long)f->elements);
+        put_text(s, " x%lld", (long long)f->elements);
     for (int d = 0; d < f->rank && f->first_element; d++)
-        say(s, "%s%lld:%lld%s", d ? ", " : " [", (long long)f->box_start[d], (long long)f->box_end[d], d == f->rank - 1 ? "]" : "");
+        put_text(s, "%s%lld:%lld%s", d ? ", " : " [", (long long)f->box_start[d], (long long)f->box_end[d], d == f->rank - 1 ? "]" : "");
     for (int i = 0; i < f->n_programs; i++) {
-        say(s, "%s(", i ? ", " : ": ");
+        put_text(s, "%s(", i ? ", " : ": ");
         for (int a = 0; a < f->n_axes; a++)
-            say(s, "%s%lld", a ? ", " : "", (long long)f->programs[i][a]);
-        say(s, ") at %u:%u", (unsigned)f->accesses[i].line, (unsigned)f->accesses[i].column);
+            put_text(s, "%s%lld", a ? ", " : "", (long long)f->programs[i][a]);
+        put_text(s, ") at %u:%u", (unsigned)f->accesses[i].line, (unsigned)f->accesses[i].column);
     }
-    say(s, "%s%s\n", f->axis ? "; axis " : "", f->axis ? f->axis : "");
+    put_text(s, "%s%s\n", f->axis ? "; axis " : "", f->axis ? f->axis : "");
 }
 
 static void expect_said(const clp_report *report, const char *expected, const char *what)
 {
-    said_text s = { .n = 0 };
+    char said[SAID_BYTES] = "";
+    text_room s = { said, sizeof said };
     for (int i = 0; i < clp_report_n_findings(report); i++)
         say_finding(&s, clp_report_finding(report, i));
-    cr_expect_str_eq(s.text, expected, "%s: expected\n%sgot\n%s%s", what, expected, s.text, clp_report_text(report));
+    cr_expect_str_eq(said, expected, "%s: expected\n%sgot\n%s%s", what, expected, said, clp_report_text(report));
     cr_expect_eq(clp_report_verdict(report), *expected ? CLP_VERDICT_FAULTY : CLP_VERDICT_CHECKED, "%s", what);
 }
 
@@ -209,10 +198,11 @@ Test(check, elements_of_different_sizes_in_one_memory)
     OK(ctx, clp_kernel_from_text(ctx, text, NULL, NULL, &kernel));
     clp_report *report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_F64, memory, 8), ARRAY(CLP_U8, memory, 64) }, 2, &races_alone);
     cr_assert_eq(clp_report_n_findings(report), 2, "%s", clp_report_text(report));
-    said_text s = { .n = 0 };
+    char said[SAID_BYTES] = "";
+    text_room s = { said, sizeof said };
     say_finding(&s, clp_report_finding(report, 0));
     /* Byte 16, the lowest of o[2], is 0 before and after program 2 writes 1.0. */
-    cr_expect_str_eq(s.text, "race-same-value o[2] x1 [2:3]: (0) at 4:17, (2) at 4:5; axis i\n", "%s", s.text);
+    cr_expect_str_eq(said, "race-same-value o[2] x1 [2:3]: (0) at 4:17, (2) at 4:5; axis i\n", "%s", said);
     clp_report_free(report);
     clp_kernel_free(kernel);
 
@@ -330,10 +320,11 @@ Test(check, tables_of_index_maps)
                                       "{\n    o[0] = i;\n    w[3] = 3;\n}\n", NULL, NULL, &kernel));
     clp_report *report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_I32, t, 4), ARRAY(CLP_I32, o, 4), ARRAY(CLP_I32, t, 4) }, 3,
                                       &races_alone);
-    said_text s = { .n = 0 };
+    char said[SAID_BYTES] = "";
+    text_room s = { said, sizeof said };
     cr_assert_eq(clp_report_n_findings(report), 2, "%s", clp_report_text(report));
     say_finding(&s, clp_report_finding(report, 0));
-    cr_expect_str_eq(s.text, "race-same-value w[3] x1 [3:4]: (0) at 5:5, (1) at 5:5; axis i\n", "%s", s.text);
+    cr_expect_str_eq(said, "race-same-value w[3] x1 [3:4]: (0) at 5:5, (1) at 5:5; axis i\n", "%s", said);
     cr_expect(strstr(clp_report_finding(report, 0)->message, "others read it"), "%s", clp_report_finding(report, 0)->message);
     clp_report_free(report);
     clp_kernel_free(kernel);
@@ -350,13 +341,14 @@ Test(check, index_map_that_reads_what_a_program_writes)
                                       "{\n    o[0] = i;\n    if (i == 1) { w[3] = 2; }\n}\n", NULL, NULL, &kernel));
     clp_report *report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_I32, t, 4), ARRAY(CLP_I32, o, 4), ARRAY(CLP_I32, t, 4) }, 3,
                                       &races_alone);
-    said_text s = { .n = 0 };
+    char said[SAID_BYTES] = "";
+    text_room s = { said, sizeof said };
     for (int i = 0; i < clp_report_n_findings(report); i++)
         if (clp_report_finding(report, i)->kind != CLP_FINDING_OVERLAP)
             say_finding(&s, clp_report_finding(report, i));
     /* Program 3 finds block 2 in place of 3, which program 2 has written. */
-    cr_expect_str_eq(s.text, "race o[2] x1 [2:3]: (2) at 5:5, (3) at 5:5; axis i\n"
-                             "alias-race w[3] x1 [3:4]: (1) at 6:19, (3) at 2:33; axis i\n", "%s%s", s.text, clp_report_text(report));
+    cr_expect_str_eq(said, "race o[2] x1 [2:3]: (2) at 5:5, (3) at 5:5; axis i\n"
+                             "alias-race w[3] x1 [3:4]: (1) at 6:19, (3) at 2:33; axis i\n", "%s%s", said, clp_report_text(report));
     clp_report_free(report);
     clp_kernel_free(kernel);
     clp_context_free(ctx);
@@ -370,10 +362,11 @@ Test(check, one_array_given_twice)
     OK(ctx, clp_kernel_from_text(ctx, "kernel k(inout x: i32[5], inout y: i32[5])\ngrid (i = 4)\n{\n    x[i] = i;\n    y[i + 1] = 10 * i;\n}\n",
                                  NULL, NULL, &kernel));
     clp_report *report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_I32, a, 5), ARRAY(CLP_I32, a, 5) }, 2, &races_alone);
-    said_text s = { .n = 0 };
+    char said[SAID_BYTES] = "";
+    text_room s = { said, sizeof said };
     cr_assert_eq(clp_report_n_findings(report), 2, "%s", clp_report_text(report));
     say_finding(&s, clp_report_finding(report, 0));
-    cr_expect_str_eq(s.text, "alias-race y[1] x3 [1:4]: (0) at 5:5, (1) at 4:5; axis i\n", "%s", s.text);
+    cr_expect_str_eq(said, "alias-race y[1] x3 [1:4]: (0) at 5:5, (1) at 4:5; axis i\n", "%s", said);
     cr_expect(strstr(clp_report_finding(report, 0)->message, "program (1,) writes it too through x"), "%s", clp_report_text(report));
     cr_expect_eq(clp_report_finding(report, 1)->kind, CLP_FINDING_OVERLAP);
     clp_report_free(report);
@@ -455,14 +448,15 @@ Test(check, findings_past_the_most_are_counted)
                                  NULL, NULL, &kernel));
     clp_report *report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_I32, o, 8) }, 1,
                                       &(clp_check_opts){ .checks = CLP_CHECK_RACES, .max_findings = 3 });
-    said_text s = { .n = 0 };
+    char said[SAID_BYTES] = "";
+    text_room s = { said, sizeof said };
     cr_assert_eq(clp_report_n_findings(report), 3);
     cr_expect_eq(clp_report_n_dropped(report), 1);
     for (int i = 0; i < 3; i++)
         say_finding(&s, clp_report_finding(report, i));
-    cr_expect_str_eq(s.text, "race o[0] x1 [0:1]: (0) at 5:5, (1) at 5:5; axis i\n"
+    cr_expect_str_eq(said, "race o[0] x1 [0:1]: (0) at 5:5, (1) at 5:5; axis i\n"
                              "race o[1] x1 [1:2]: (0) at 7:5, (1) at 7:5; axis i\n"
-                             "race o[2] x1 [2:3]: (0) at 6:5, (1) at 6:5; axis i\n", "%s", s.text);
+                             "race o[2] x1 [2:3]: (0) at 6:5, (1) at 6:5; axis i\n", "%s", said);
     cr_expect(strstr(clp_report_text(report), "k: 4 findings, of which the first are shown\n"), "%s", clp_report_text(report));
     cr_expect_null(clp_report_finding(report, 3));
     cr_expect_null(clp_report_finding(report, -1));

@@ -21,85 +21,58 @@ Test(check_memory, a_read_of_an_output_that_nobody_wrote)
 
 Test(check_memory, atomics_on_an_output_read_it_but_an_exchange_does_not)
 {
-    checking t;
     int32_t o[4] = { 0 };
     clp_array arrays[] = { VECTOR(CLP_I32, o, 4) };
-    checking_open(&t, "interp", "kernel k(out o: i32[N]) grid (i = N) { atomic_add(o[i], 1); }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS(&t, CLP_FINDING_UNINITIALISED, "4 elements [0:4]");
-    checking_close(&t);
-    checking_open(&t, "interp", "kernel k(out o: i32[N]) grid (i = N) { atomic_xchg(o[i], 1); atomic_add(o[i], 1); }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS_NOTHING(&t);
-    checking_close(&t);
-    checking_open(&t, "interp", "kernel k(inout o: i32[N]) grid (i = N) { atomic_add(o[i], 1); }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS_NOTHING(&t);
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(out o: i32[N]) grid (i = N) { atomic_add(o[i], 1); }",
+                 arrays, 1, CLP_CHECK_MEMORY, CLP_FINDING_UNINITIALISED, "4 elements [0:4]");
+    EXPECT_NOTHING("kernel k(out o: i32[N]) grid (i = N) { atomic_xchg(o[i], 1); atomic_add(o[i], 1); }",
+                   arrays, 1, CLP_CHECK_MEMORY);
+    EXPECT_NOTHING("kernel k(inout o: i32[N]) grid (i = N) { atomic_add(o[i], 1); }",
+                   arrays, 1, CLP_CHECK_MEMORY);
 }
 
 Test(check_memory, scratch_is_fresh_in_each_sequence)
 {
-    checking t;
     float o[6] = { 0 };
     clp_array arrays[] = { MATRIX(CLP_F32, o, 3, 2) };
-    checking_open(&t, "interp",
-                  "kernel k(out o: f32[N, 2] block [1, 1] at (i, t), scratch s: f32[4]) grid (i = N, t = 2 arbitrary) {\n"
-                  "  if (first(t) & (i == 0)) { s[...] = 1; }\n"
-                  "  o[0, 0] = s[2]; s[2] = 3; }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS(&t, CLP_FINDING_UNINITIALISED, "s: uninitialised: program (1, 0) reads element [2], which nobody wrote");
-    checking_close(&t);
-    checking_open(&t, "interp",
-                  "kernel k(out o: f32[N, 2] block [1, 1] at (i, t), scratch s: f32[4]) grid (i = N, t = 2 arbitrary) {\n"
-                  "  if (first(t)) { s[...] = 1; }\n"
-                  "  o[0, 0] = s[2]; s[2] = 3; }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS_NOTHING(&t);
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(out o: f32[N, 2] block [1, 1] at (i, t), scratch s: f32[4]) grid (i = N, t = 2 arbitrary) {\n"
+                 "  if (first(t) & (i == 0)) { s[...] = 1; }\n"
+                 "  o[0, 0] = s[2]; s[2] = 3; }",
+                 arrays, 1, CLP_CHECK_MEMORY, CLP_FINDING_UNINITIALISED, "s: uninitialised: program (1, 0) reads element [2], which nobody wrote");
+    EXPECT_NOTHING("kernel k(out o: f32[N, 2] block [1, 1] at (i, t), scratch s: f32[4]) grid (i = N, t = 2 arbitrary) {\n"
+                   "  if (first(t)) { s[...] = 1; }\n"
+                   "  o[0, 0] = s[2]; s[2] = 3; }",
+                   arrays, 1, CLP_CHECK_MEMORY);
 }
 
 Test(check_memory, a_load_of_partly_written_scratch_reads_the_rest)
 {
-    checking t;
     float o[4] = { 0 };
     clp_array arrays[] = { VECTOR(CLP_F32, o, 4) };
-    checking_open(&t, "interp", "kernel k(out o: f32[4], scratch s: f32[2, 4]) grid () { s[0, :] = 1; s[1, 0:2] = 2; o[...] = sum(s[...], axis = 0); }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS(&t, CLP_FINDING_UNINITIALISED, "reads element [1, 2], which nobody wrote; 2 elements [1:2, 2:4]");
-    checking_close(&t);
-    checking_open(&t, "interp", "kernel k(out o: f32[4], scratch s: f32[2, 4]) grid () { s[0, :] = 1; s[1, 0:2] = 2;\n"
-                                "  o[...] = s[0, :] + load(s[1, :], mask = iota([4]) < 2, other = 0.0); }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS_NOTHING(&t);
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(out o: f32[4], scratch s: f32[2, 4]) grid () { s[0, :] = 1; s[1, 0:2] = 2; o[...] = sum(s[...], axis = 0); }",
+                 arrays, 1, CLP_CHECK_MEMORY, CLP_FINDING_UNINITIALISED, "reads element [1, 2], which nobody wrote; 2 elements [1:2, 2:4]");
+    EXPECT_NOTHING("kernel k(out o: f32[4], scratch s: f32[2, 4]) grid () { s[0, :] = 1; s[1, 0:2] = 2;\n"
+                   "  o[...] = s[0, :] + load(s[1, :], mask = iota([4]) < 2, other = 0.0); }",
+                   arrays, 1, CLP_CHECK_MEMORY);
 }
 
 Test(check_memory, what_other_names_show_is_written_from_the_start)
 {
-    checking t;
     float x[8] = { 0 };
     clp_array arrays[] = { VECTOR(CLP_F32, x, 8), VECTOR(CLP_F32, x, 8) };
-    checking_open(&t, "interp", "kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i) alias x)\n"
-                                "grid (i = cdiv(N, 4)) { o[0:2] = o[0:2] + x[2:4]; }");
-    checking_run(&t, arrays, 2, CLP_CHECK_MEMORY);
-    FINDS_NOTHING(&t);
-    checking_close(&t);
+    EXPECT_NOTHING("kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i) alias x)\n"
+                   "grid (i = cdiv(N, 4)) { o[0:2] = o[0:2] + x[2:4]; }",
+                   arrays, 2, CLP_CHECK_MEMORY);
 }
 
 Test(check_memory, output_elements_never_written)
 {
-    checking t;
     int8_t o[30] = { 0 }, p[30] = { 0 };
     clp_array arrays[] = { MATRIX(CLP_I8, o, 5, 6), MATRIX(CLP_I8, p, 5, 6) };
-    checking_open(&t, "interp", "kernel k(out o: i8[M, N] block [1, 4] at (i, 0)) grid (i = M / 2) { o[...] = 7; }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS(&t, CLP_FINDING_NEVER_WRITTEN, "no program writes element [0, 4]; 22 elements in [0:5, 0:6] of 30");
-    checking_close(&t);
-    checking_open(&t, "interp", "kernel k(out o: i8[M, 6] block [1, 6] at (i, 0), out p: i8[M, 6]) grid (i = M) { o[...] = 7; }");
-    checking_run(&t, arrays, 2, CLP_CHECK_MEMORY);
-    FINDS(&t, CLP_FINDING_NEVER_WRITTEN, "p: never-written: no program writes element [0, 0]; 30 elements [0:5, 0:6] of 30");
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(out o: i8[M, N] block [1, 4] at (i, 0)) grid (i = M / 2) { o[...] = 7; }",
+                 arrays, 1, CLP_CHECK_MEMORY, CLP_FINDING_NEVER_WRITTEN, "no program writes element [0, 4]; 22 elements in [0:5, 0:6] of 30");
+    EXPECT_FINDS("kernel k(out o: i8[M, 6] block [1, 6] at (i, 0), out p: i8[M, 6]) grid (i = M) { o[...] = 7; }",
+                 arrays, 2, CLP_CHECK_MEMORY, CLP_FINDING_NEVER_WRITTEN, "p: never-written: no program writes element [0, 0]; 30 elements [0:5, 0:6] of 30");
 }
 
 Test(check_memory, a_box_of_the_grid_need_not_write_everything)
@@ -116,13 +89,10 @@ Test(check_memory, a_box_of_the_grid_need_not_write_everything)
 
 Test(check_memory, packed_elements_are_looked_at_one_by_one)
 {
-    checking t;
     uint8_t o[4] = { 0 };
     clp_array arrays[] = { VECTOR(CLP_U4, o, 7) };
-    checking_open(&t, "interp", "kernel k(out o: u4[N] block [2] at (i)) grid (i = cdiv(N, 2)) { o[0] = cast(3, u8); }");
-    checking_run(&t, arrays, 1, CLP_CHECK_MEMORY);
-    FINDS(&t, CLP_FINDING_NEVER_WRITTEN, "no program writes element [1]; 3 elements in [1:6] of 7");
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(out o: u4[N] block [2] at (i)) grid (i = cdiv(N, 2)) { o[0] = cast(3, u8); }",
+                 arrays, 1, CLP_CHECK_MEMORY, CLP_FINDING_NEVER_WRITTEN, "no program writes element [1]; 3 elements in [1:6] of 7");
 }
 
 /* ---- Faults ---- */
@@ -166,23 +136,18 @@ Test(check_memory, faults_are_counted)
     cr_expect_eq(clp_report_finding(t.report, 0)->elements, 4);
     checking_close(&t);
 
-    checking_open(&t, "interp", "kernel k(in x: f32[N], out o: f32[G] block [1] at (i)) grid (i = G) {\n"
-                                "  for (j in 0 .. 3) { assert(i < 5 || j == 0, \"few\"); } o[0] = 1; }");
-    checking_run(&t, arrays, 2, CLP_CHECK_MEMORY);
-    FINDS(&t, CLP_FINDING_ASSERT, "program (5,): assert failed: few; 2 such failures in 1 program");
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(in x: f32[N], out o: f32[G] block [1] at (i)) grid (i = G) {\n"
+                 "  for (j in 0 .. 3) { assert(i < 5 || j == 0, \"few\"); } o[0] = 1; }",
+                 arrays, 2, CLP_CHECK_MEMORY, CLP_FINDING_ASSERT, "program (5,): assert failed: few; 2 such failures in 1 program");
 }
 
 Test(check_memory, a_block_outside_by_data)
 {
-    checking t;
     float x[4] = { 1, 2, 3, 4 }, o[4] = { 0 };
     int32_t a[2] = { 0, 5 };
     clp_array arrays[] = { VECTOR(CLP_I32, a, 2), VECTOR(CLP_F32, x, 4), VECTOR(CLP_F32, o, 4) };
-    checking_open(&t, "interp", "kernel k(prefetch a: i32[G], in x: f32[N] block [2] at (a[i]), out o: f32[N] block [2] at (i)) grid (i = 2) { o[...] = x[...]; }");
-    checking_run(&t, arrays, 3, CLP_CHECK_MEMORY);
-    FINDS(&t, CLP_FINDING_BLOCK_OUTSIDE, "x: program (1,): block (5,) of [2] lies outside the array [4]");
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(prefetch a: i32[G], in x: f32[N] block [2] at (a[i]), out o: f32[N] block [2] at (i)) grid (i = 2) { o[...] = x[...]; }",
+                 arrays, 3, CLP_CHECK_MEMORY, CLP_FINDING_BLOCK_OUTSIDE, "x: program (1,): block (5,) of [2] lies outside the array [4]");
 }
 
 /* ---- Values ---- */

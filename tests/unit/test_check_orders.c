@@ -48,22 +48,18 @@ Test(check_orders, boxes_come_last_first)
 
 Test(check_orders, sequences_keep_their_order)
 {
-    checking t;
     float x[40], o[4] = { 0 };
     for (int i = 0; i < 40; i++)
         x[i] = (float)(i * i % 17) * 0.1f;
     clp_array arrays[] = { MATRIX(CLP_F32, x, 4, 10), VECTOR(CLP_F32, o, 4) };
-    checking_open(&t, "interp", "kernel k(in x: f32[M, N] block [1, 1] at (i, t), out o: f32[M] block [1] at (i)) grid (i = M, t = N arbitrary) {\n"
-                                "  if (first(t)) { o[0] = 0; } o[0] = o[0] * 0.9 + x[0, 0]; }");
-    checking_run(&t, arrays, 2, CLP_CHECK_ORDERS);
-    FINDS_NOTHING(&t);
-    checking_close(&t);
+    EXPECT_NOTHING("kernel k(in x: f32[M, N] block [1, 1] at (i, t), out o: f32[M] block [1] at (i)) grid (i = M, t = N arbitrary) {\n"
+                   "  if (first(t)) { o[0] = 0; } o[0] = o[0] * 0.9 + x[0, 0]; }",
+                   arrays, 2, CLP_CHECK_ORDERS);
 }
 
 /* Sums of floats by atomics: of numbers of all sizes, which cancel. */
 Test(check_orders, rounding_of_atomic_sums_is_no_dependence)
 {
-    checking t;
     static const char *const dtypes[] = { "f32", "f64" };
     for (int d = 0; d < 2; d++) {
         enum { N = 3000 };
@@ -75,72 +71,53 @@ Test(check_orders, rounding_of_atomic_sums_is_no_dependence)
             x32[i] = (float)(x64[i] = (random_uniform(&state) - 0.5) * exp(20 * random_uniform(&state)));
         snprintf(text, sizeof text, "kernel k(in x: %s[N] block [1] at (i), inout o: %s[3]) grid (i = N) { atomic_add(o[i %% 2], x[0]); }", dtypes[d], dtypes[d]);
         clp_array arrays[] = { VECTOR(d ? CLP_F64 : CLP_F32, d ? (void *)x64 : x32, N), VECTOR(d ? CLP_F64 : CLP_F32, d ? (void *)o64 : o32, 3) };
-        checking_open(&t, "interp", text);
-        checking_run(&t, arrays, 2, CLP_CHECK_ORDERS);
-        FINDS_NOTHING(&t);
-        checking_close(&t);
+        EXPECT_NOTHING(text,
+                       arrays, 2, CLP_CHECK_ORDERS);
     }
 }
 
 Test(check_orders, a_plain_write_among_atomic_sums_is_found)
 {
-    checking t;
     float o[2] = { 0 };
     clp_array arrays[] = { VECTOR(CLP_F32, o, 2) };
-    checking_open(&t, "interp", "kernel k(inout o: f32[2]) grid (i = 10) { atomic_add(o[1], 1.0); if (i == 3) { o[1] = 0; } }");
-    checking_run(&t, arrays, 1, CLP_CHECK_ORDERS);
-    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [1]: forward 6.0, reverse 3.0");
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(inout o: f32[2]) grid (i = 10) { atomic_add(o[1], 1.0); if (i == 3) { o[1] = 0; } }",
+                 arrays, 1, CLP_CHECK_ORDERS, CLP_FINDING_ORDER_DEPENDENT, "element [1]: forward 6.0, reverse 3.0");
 }
 
 Test(check_orders, tickets_depend_on_the_order)
 {
-    checking t;
     int32_t n = 0, o[9];
     clp_array arrays[] = { checking_array(CLP_I32, &n, (int64_t[]){ 1 }, 1), VECTOR(CLP_I32, o, 9) };
-    checking_open(&t, "interp", "kernel k(inout n: i32[1], out o: i32[N] block [1] at (i)) grid (i = N) { o[0] = atomic_add(n[0], 1); }");
-    checking_run(&t, arrays, 2, CLP_CHECK_ORDERS);
-    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "o: order-dependent: element [0]: forward 0, reverse 8; ");
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(inout n: i32[1], out o: i32[N] block [1] at (i)) grid (i = N) { o[0] = atomic_add(n[0], 1); }",
+                 arrays, 2, CLP_CHECK_ORDERS, CLP_FINDING_ORDER_DEPENDENT, "o: order-dependent: element [0]: forward 0, reverse 8; ");
 }
 
 Test(check_orders, nan_is_nan_and_zero_is_zero)
 {
-    checking t;
     float o[4] = { 0 };
     clp_array arrays[] = { VECTOR(CLP_F32, o, 4) };
-    checking_open(&t, "interp", "kernel k(inout o: f32[4]) grid (i = 6) { if (i % 2 == 0) { o[0] = 0.0; o[1] = nan; } else { o[0] = -0.0; o[1] = -nan; } }");
-    checking_run(&t, arrays, 1, CLP_CHECK_ORDERS);
-    FINDS_NOTHING(&t);
-    checking_close(&t);
+    EXPECT_NOTHING("kernel k(inout o: f32[4]) grid (i = 6) { if (i % 2 == 0) { o[0] = 0.0; o[1] = nan; } else { o[0] = -0.0; o[1] = -nan; } }",
+                   arrays, 1, CLP_CHECK_ORDERS);
 }
 
 Test(check_orders, faults_do_not_end_the_runs)
 {
-    checking t;
     int32_t o[4] = { 0 };
     clp_array arrays[] = { VECTOR(CLP_I32, o, 4) };
-    checking_open(&t, "interp", "kernel k(out o: i32[N]) grid (i = 2 * N) { assert(i < 3, \"few\"); o[i] = i; }");
-    checking_run(&t, arrays, 1, CLP_CHECK_ORDERS);
-    FINDS_NOTHING(&t);
-    checking_close(&t);
+    EXPECT_NOTHING("kernel k(out o: i32[N]) grid (i = 2 * N) { assert(i < 3, \"few\"); o[i] = i; }",
+                   arrays, 1, CLP_CHECK_ORDERS);
 }
 
 Test(check_orders, strided_packed_and_shared_arrays)
 {
-    checking t;
     uint8_t p[4] = { 0 };
     clp_array packed[] = { VECTOR(CLP_U4, p, 7) };
-    checking_open(&t, "interp", "kernel k(inout o: u4[N]) grid (i = 3) { o[5] = cast(i, u8); o[i] = 9; }");
-    checking_run(&t, packed, 1, CLP_CHECK_ORDERS);
-    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [5]: forward 2, reverse 0");
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(inout o: u4[N]) grid (i = 3) { o[5] = cast(i, u8); o[i] = 9; }",
+                 packed, 1, CLP_CHECK_ORDERS, CLP_FINDING_ORDER_DEPENDENT, "element [5]: forward 2, reverse 0");
     int16_t x[20] = { 0 };
     clp_array strided[] = { { .dtype = CLP_I16, .rank = 2, .shape = (int64_t[]){ 3, 2 }, .strides = (int64_t[]){ -6, 2 }, .data = x, .offset = 14 } };
-    checking_open(&t, "interp", "kernel k(inout o: i16[M, N]) grid (i = 3) { o[1, 1] = cast(i, i16); o[i, 0] = 9; }");
-    checking_run(&t, strided, 1, CLP_CHECK_ORDERS);
-    FINDS(&t, CLP_FINDING_ORDER_DEPENDENT, "element [1, 1]: forward 2, reverse 0");
-    checking_close(&t);
+    EXPECT_FINDS("kernel k(inout o: i16[M, N]) grid (i = 3) { o[1, 1] = cast(i, i16); o[i, 0] = 9; }",
+                 strided, 1, CLP_CHECK_ORDERS, CLP_FINDING_ORDER_DEPENDENT, "element [1, 1]: forward 2, reverse 0");
 }
 
 /* The forward run alone finds equal values in o[4:8], which the race itself has made. */

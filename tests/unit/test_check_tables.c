@@ -13,7 +13,8 @@ typedef struct tables {
     uint8_t mask[P][STEPS][LANES];
 } tables;
 
-#define WALK(T, atomic)                                                                                                \
+/* An array of T: what hidden lanes read, what a step stores, what it does atomically. */
+#define WALK(T, other, stored, atomic)                                                                                 \
     "kernel walk<S = 3, L = 4>(in kind: i32[P, S], in at: i32[P, S, L], in value: i32[P, S, L], in mask: bool[P, S, L],\n" \
     "    inout o: " T "[N], inout sink: i32[P])\n"                                                                     \
     "grid (a = 3, b = 2, t = 2 arbitrary)\n"                                                                           \
@@ -23,42 +24,16 @@ typedef struct tables {
     "        let k = kind[p, s];\n"                                                                                    \
     "        let where_ = at[p, s, :];\n"                                                                              \
     "        let m = mask[p, s, :];\n"                                                                                 \
-    "        if (k == 0) { sink[p] = sink[p] + sum(cast(load(o[where_], mask = m, other = 0), i32)); }\n"              \
-    "        if (k == 1) { store(o[where_], cast(value[p, s, :], " T "), mask = m); }\n"                               \
+    "        if (k == 0) { sink[p] = sink[p] + sum(cast(load(o[where_], mask = m, other = " other "), i32)); }\n"      \
+    "        if (k == 1) { store(o[where_], " stored ", mask = m); }\n"                                                \
     "        " atomic "\n"                                                                                             \
     "    }\n"                                                                                                          \
     "}\n"
-static const char walk_i32[] = WALK("i32", "if (k == 2) { atomic_add(o[where_], value[p, s, :], mask = m); }");
-static const char walk_f64[] = WALK("f64", "");
-static const char walk_u8[] = WALK("u8", "");
-static const char walk_bool[] =
-    "kernel walk<S = 3, L = 4>(in kind: i32[P, S], in at: i32[P, S, L], in value: i32[P, S, L], in mask: bool[P, S, L],\n"
-    "    inout o: bool[N], inout sink: i32[P])\n"
-    "grid (a = 3, b = 2, t = 2 arbitrary)\n"
-    "{\n"
-    "    let p = (a * 2 + b) * 2 + t;\n"
-    "    for (s in 0 .. S) {\n"
-    "        let k = kind[p, s];\n"
-    "        let where_ = at[p, s, :];\n"
-    "        let m = mask[p, s, :];\n"
-    "        if (k == 0) { sink[p] = sink[p] + sum(cast(load(o[where_], mask = m, other = false), i32)); }\n"
-    "        if (k == 1) { store(o[where_], value[p, s, :] > 0, mask = m); }\n"
-    "    }\n"
-    "}\n";
-static const char walk_i4[] =
-    "kernel walk<S = 3, L = 4>(in kind: i32[P, S], in at: i32[P, S, L], in value: i32[P, S, L], in mask: bool[P, S, L],\n"
-    "    inout o: i4[N], inout sink: i32[P])\n"
-    "grid (a = 3, b = 2, t = 2 arbitrary)\n"
-    "{\n"
-    "    let p = (a * 2 + b) * 2 + t;\n"
-    "    for (s in 0 .. S) {\n"
-    "        let k = kind[p, s];\n"
-    "        let where_ = at[p, s, :];\n"
-    "        let m = mask[p, s, :];\n"
-    "        if (k == 0) { sink[p] = sink[p] + sum(cast(load(o[where_], mask = m, other = 0), i32)); }\n"
-    "        if (k == 1) { store(o[where_], cast(value[p, s, :], i8), mask = m); }\n"
-    "    }\n"
-    "}\n";
+static const char walk_i32[] = WALK("i32", "0", "cast(value[p, s, :], i32)", "if (k == 2) { atomic_add(o[where_], value[p, s, :], mask = m); }");
+static const char walk_f64[] = WALK("f64", "0", "cast(value[p, s, :], f64)", "");
+static const char walk_u8[] = WALK("u8", "0", "cast(value[p, s, :], u8)", "");
+static const char walk_bool[] = WALK("bool", "false", "value[p, s, :] > 0", "");
+static const char walk_i4[] = WALK("i4", "0", "cast(value[p, s, :], i8)", "");
 
 /* What the tables say of one element. */
 typedef struct access { int program, kind; bool changes; } access;

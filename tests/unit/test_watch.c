@@ -34,38 +34,33 @@ static const void *after(const watched *w, int i)
 
 /* ---- Touches ---- */
 
-typedef struct heard { const watched *w; char text[2048]; size_t n; } heard;
+typedef struct heard { const watched *w; char text[2048]; text_room room; } heard;
 
-static void hear(heard *h, const char *format, ...) CLP_PRINTF(2, 3);
-static void hear(heard *h, const char *format, ...)
+static void hear_from_here(heard *h, const watched *w)
 {
-    va_list args;
-    va_start(args, format);
-    int n = vsnprintf(h->text + h->n, sizeof h->text - h->n, format, args);
-    va_end(args);
-    cr_assert(n >= 0 && h->n + (size_t)n < sizeof h->text);
-    h->n += (size_t)n;
+    *h = (heard){ .w = w };
+    h->room = (text_room){ h->text, sizeof h->text };
 }
 
 /* "x:3+2*4 ": four elements from 3 on, 2 apart; < a read, > a write, ! an atomic. */
 static void hear_touch(void *user, const clpi_touch *t)
 {
     heard *h = user;
-    hear(h, "%s%c%lld", h->w->check.ir->operands[t->operand].name, "<>!"[t->kind], (long long)t->at);
+    put_text(&h->room, "%s%c%lld", h->w->check.ir->operands[t->operand].name, "<>!"[t->kind], (long long)t->at);
     if (t->n > 1)
-        hear(h, "%+lld*%lld", (long long)t->step, (long long)t->n);
-    hear(h, " ");
+        put_text(&h->room, "%+lld*%lld", (long long)t->step, (long long)t->n);
+    put_text(&h->room, " ");
 }
 
 static void hear_wrote(void *user, const clpi_touch *t)
 {
     cr_expect_eq(t->kind, CLPI_TOUCH_WRITE);
-    hear(user, ". ");
+    put_text(&((heard *)user)->room, ". ");
 }
 
 static void hear_enter(void *user, uint64_t sequence, uint64_t step, const int64_t *program)
 {
-    hear(user, "(%lld,%lld,%lld: ", (long long)sequence, (long long)step, (long long)program[0]);
+    put_text(&((heard *)user)->room, "(%lld,%lld,%lld: ", (long long)sequence, (long long)step, (long long)program[0]);
 }
 
 typedef struct row { const char *body, *touches; } row;
@@ -98,7 +93,8 @@ Test(watch, touches)
         watched_open(&w, text, (clp_array[]){ { .dtype = CLP_I32, .rank = 2, .shape = (int64_t[]){ 6, 8 }, .strides = (int64_t[]){ 10, 1 },
                                                 .data = x, .offset = 2 },
                                               ARRAY(CLP_I32, t, 4), ARRAY(CLP_I32, o, 24) }, 3);
-        heard h = { .w = &w };
+        heard h;
+        hear_from_here(&h, &w);
         OK(w.ctx, clpi_snapshot_run(&w.check, CLP_ORDER_FORWARD, 0, &(clpi_watch){ .user = &h, .touch = hear_touch, .wrote = hear_wrote }));
         cr_expect_str_eq(h.text, touch_rows[r].touches, "%s\nexpected %s\ngot      %s", touch_rows[r].body, touch_rows[r].touches, h.text);
         watched_close(&w);
@@ -112,12 +108,13 @@ Test(watch, programs_and_index_maps)
     watched_open(&w, "kernel k(prefetch t: i32[3], in x: i32[3] block [_] at (t[i]), inout o: i32[6] block [1] at (2 * i + j))\n"
                      "grid (i = 3, j = 2 arbitrary)\n{\n    o[0] = x[];\n}\n",
                  (clp_array[]){ ARRAY(CLP_I32, t, 3), ARRAY(CLP_I32, x, 3), ARRAY(CLP_I32, o, 6) }, 3);
-    heard h = { .w = &w };
+    heard h;
+    hear_from_here(&h, &w);
     const clpi_watch watch = { .user = &h, .enter = hear_enter, .touch = hear_touch };
     OK(w.ctx, clpi_snapshot_run(&w.check, CLP_ORDER_FORWARD, 0, &watch));
     cr_expect_str_eq(h.text, "(0,0,0: t<0 x<2 o>0 (0,1,0: t<0 x<2 o>1 (1,0,1: t<1 x<0 o>2 (1,1,1: t<1 x<0 o>3 "
                              "(2,0,2: t<2 x<1 o>4 (2,1,2: t<2 x<1 o>5 ", "%s", h.text);
-    h.n = 0;
+    hear_from_here(&h, &w);
     OK(w.ctx, clpi_snapshot_run(&w.check, CLP_ORDER_REVERSE, 0, &(clpi_watch){ .user = &h, .enter = hear_enter }));
     cr_expect_str_eq(h.text, "(2,0,2: (2,1,2: (1,0,1: (1,1,1: (0,0,0: (0,1,0: ", "%s", h.text);
     watched_close(&w);
@@ -145,7 +142,7 @@ Test(watch, ends_a_run)
 
 static bool hear_fault(void *user, const clpi_fault *f)
 {
-    hear(user, "%s\n", f->text);
+    put_text(&((heard *)user)->room, "%s\n", f->text);
     return true;
 }
 
@@ -164,7 +161,8 @@ Test(watch, goes_on_as_a_device_would)
                      "    p[1 + i] = q[0];\n    q[0] = 9;\n}\n",
                  (clp_array[]){ ARRAY(CLP_I32, x, 8), ARRAY(CLP_I32, o, 8), ARRAY(CLP_I32, p, 8), { .dtype = CLP_I32, .data = &s },
                                 ARRAY(CLP_I32, t, 2), ARRAY(CLP_I32, q, 2) }, 6);
-    heard h = { .w = &w };
+    heard h;
+    hear_from_here(&h, &w);
     OK(w.ctx, clpi_snapshot_run(&w.check, CLP_ORDER_FORWARD, 0, &(clpi_watch){ .user = &h, .fault = hear_fault }));
     const int32_t *o_after = after(&w, 1), *p_after = after(&w, 2), *q_after = after(&w, 5);
     cr_expect_str_eq(h.text,
