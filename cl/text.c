@@ -3,11 +3,25 @@
  * In: verified, simplified IR, its plan, limits. Out: the text of a stage, or a code that launch can run.                 */
 #include "cl/emit.h"
 
+#include <string.h>
+
 const clpi_limits clpi_cl_reference_limits = {
     .is_cpu = true, .shares_host_memory = true, .has_fp64 = true, .has_int64_atomics = true, .has_correct_divide = true,
     .local_bytes = 512 << 10, .private_bytes = 64 << 10, .group_size = 4096,
     .compute_units = 2, .vector_bytes = 64, .l1_bytes = 32 << 10, .l2_bytes = 1 << 20,
 };
+
+/* A GPU: what the drivers of NVIDIA and AMD both grant a group. */
+static const clpi_limits gpu_limits = {
+    .has_fp64 = true, .has_int64_atomics = true, .has_correct_divide = true,
+    .local_bytes = 48 << 10, .private_bytes = 1 << 10, .group_size = 256,
+    .compute_units = 64, .vector_bytes = 16, .l1_bytes = 32 << 10, .l2_bytes = 4 << 20,
+};
+
+const clpi_limits *clpi_cl_named_limits(const char *name)
+{
+    return !strcmp(name, "cpu") ? &clpi_cl_reference_limits : !strcmp(name, "gpu") ? &gpu_limits : NULL;
+}
 
 /* f64 where the device has none is refused, not computed otherwise. */
 static clp_status check_dtypes(clpi_env *env, const clpi_ir *ir, const clpi_limits *limits)

@@ -10,7 +10,7 @@
 #include <time.h>
 
 typedef enum kind {
-    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, SCHEDULE, CHECKED, ORDER, TIME, VERIFY, SVG, FILE_OUT,
+    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, FOR, SCHEDULE, CHECKED, ORDER, TIME, VERIFY, SVG, FILE_OUT,
     STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, ONLY, ALSO, BISECT, SHUFFLES, SEED, OF, TRACE, LIST, QUIET, JSON, HELP
 } kind;
 
@@ -37,6 +37,7 @@ static const row rows[] = {
       "a leading parallel axis over these operands, the others shared; again: one more" },
     { "--on", ON, TAKES_DEVICE, "DEVICE",
       "auto, cl, cl:1, interp; auto is the first OpenCL device, else the interpreter" },
+    { "--for", FOR, TAKES_STAGE, "cpu|gpu", "the limits of a usual CPU, or GPU, in place of those of a device that is here" },
     { "--schedule", SCHEDULE, TAKES_DEVICE, "SHAPE", "auto, vector, simt: the shape of the OpenCL code" },
     { "--checked", CHECKED, TAKES_RUN | TAKES_STAGE, NULL,
       "the device's code checks every index, block and assert, as the interpreter always does" },
@@ -248,6 +249,7 @@ static int set(options *o, const row *r, char *value)
     case BOX:        return add_pairs(&o->box, value, true, true, r);
     case BATCH:      o->batches.items[o->batches.n++] = (pair){ value, NULL }; break;
     case ON:         o->on = value; break;
+    case FOR:        o->limits_of = value; break;
     case SCHEDULE:
     case ORDER:      return set_choice(o, r, value);
     case CHECKED:    o->checked = true; break;

@@ -24,6 +24,7 @@ typedef struct options {
     char       *params;           /* all -p joined */
     pairs       inputs, scalars, outputs, dims, box, batches;      /* batches: one list of names each */
     const char *on;               /* device */
+    const char *limits_of;        /* emit: the kind of device that the code is for; NULL: that of `on` */
     clp_schedule schedule;
     bool        checked;
     clp_order   order;

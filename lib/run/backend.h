@@ -161,6 +161,8 @@ extern const clpi_backend clpi_interp_backend;       /* interp/interp.c */
 clp_status clpi_cl_text(clpi_env *env, clp_stage stage, const clpi_ir *ir, const clpi_plan *plan, const clpi_limits *limits,
                         clp_schedule schedule, bool is_checked, clpi_str *out);
 extern const clpi_limits clpi_cl_reference_limits;   /* a fixed device, for goldens and for emit without one */
+/* Devices that code can be written for though they are not here: "cpu" (the reference), "gpu". NULL: there is no such name. */
+const clpi_limits *clpi_cl_named_limits(const char *name);
 
 /* The shape that a device's code has: what AUTO means there. */
 static inline clp_schedule clpi_cl_realisation(clp_schedule schedule, const clpi_limits *limits)

@@ -161,6 +161,9 @@ kernel far(" -- run far.plk $on -i x=iota:3
 
 # Two things that exclude each other.
 expect 2 "--cl and --ir are two stages" -- emit matmul --cl --ir
+expect 0 "simt schedule" -- emit matmul --cl --for gpu
+expect 0 "vector schedule" -- emit matmul --cl --for cpu
+expect 2 "expected cpu or gpu, got fpga" -- emit matmul --cl --for fpga
 expect 2 "--trace and --svg are two things" -- show two.plk:number --dim M=4,N=4 --trace first --svg t.svg
 
 # Tables need no content of arrays, but of prefetched ones: this one would take minutes to make up.
