@@ -74,19 +74,6 @@ static int time_runs(job *j, timing *t)
     return status;
 }
 
-static int count_work(job *j, counts *out)
-{
-    clpi_env *env = &j->ctx->env;
-    clpi_arena arena;
-    clpi_arena_init(&arena, env);
-    clpi_bound *bound = NULL;
-    const int status = bind_job(j, env, &arena, &bound);
-    if (!status)
-        *out = count_launch(j, bound);
-    clpi_arena_done(&arena);
-    return status;
-}
-
 static const char *with_unit(char *text, size_t n_bytes, double seconds)
 {
     if (seconds >= 1)
@@ -213,7 +200,7 @@ static int run_job(job *j)
     if (!status && o->n_runs && first_s > t.median_s)
         t.build_s += first_s - t.median_s;
     if (!status && o->n_runs)
-        status = count_work(j, &t.work);
+        status = count_launch(j, &t.work);
     if (!status)
         status = write_outputs(j);
     if (!status && o->n_runs && !o->json)

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "clpallas.h"
-#include "plan/plan.h"
+#include "plan/work.h"
 
 enum { DONE = 0, FAILED = 1, WRONG_USAGE = 2, FOUND = 3 };      /* exit statuses */
 
@@ -153,8 +153,9 @@ int  job_operand(const job *j, int i);                             /* the operan
 
 /* ---- count.c: work and traffic of a launch ---- */
 
-typedef struct counts { double flops, bytes; } counts;             /* 0: cannot be counted */
-counts count_launch(const job *j, const clpi_bound *bound);
+typedef struct counts { double flops, bytes; } counts;             /* of dots; every array once. 0: cannot be counted */
+int  count_launch(job *j, counts *out);
+int  count_work(job *j, clpi_arena *arena, const clpi_bound *bound, clpi_work *out);
 /* Binds the job's arrays; the bound lives in the arena. */
 int  bind_job(job *j, clpi_env *env, clpi_arena *arena, clpi_bound **out);
 const clpi_prefetch *prefetch_of(job *j, clpi_prefetch *p);        /* reads the job's prefetch arrays */

@@ -22,6 +22,10 @@ clp_status clpi_overlap_check(const clpi_bound *bound, const clpi_launch_args *a
  * lo <= index <= hi; lo > hi: none.                                                                                    */
 void clpi_index_range(const clpi_block_dim *dim, int64_t size, bool full, int64_t *out_lo, int64_t *out_hi);
 
+/* As clpi_windows, of dimension d alone. false: no element of it lies inside the array, or the map could not be evaluated. */
+bool clpi_window_of(const clpi_bound *bound, int operand, int d, const int64_t *program, const clpi_prefetch *prefetch,
+                    clpi_window *out_window);
+
 /* ---- outside.c ---- */
 /* ARG: a block has no element inside its array in some program of the launch. Sets all_full of each operand. */
 clp_status clpi_outside_check(clpi_bound *bound, clpi_arena *arena);

@@ -32,33 +32,39 @@ static bool has_empty_dim(const clpi_bound_operand *array, int rank)
     return false;
 }
 
+bool clpi_window_of(const clpi_bound *bound, int operand, int d, const int64_t *program, const clpi_prefetch *prefetch,
+                    clpi_window *out_window)
+{
+    const clpi_operand *x = &bound->plan->ir->operands[operand];
+    const int64_t size = bound->operands[operand].size[d];
+    *out_window = (clpi_window){ 0, 0, size };
+    if (!x->has_block)
+        return true;
+    const clpi_block_dim *dim = &x->block[d];
+    int64_t index, lo = 0, hi = 0;
+    clpi_index_range(dim, size, false, &lo, &hi);
+    if (!clpi_header_eval(bound, dim->index, program, prefetch, &index) || index < lo || index > hi) {
+        *out_window = (clpi_window){ 0, 0, 0 };
+        return false;
+    }
+    int64_t start = index;
+    if (dim->kind == CLPI_BLOCK_PLAIN)
+        start = index * dim->n;
+    else if (dim->kind == CLPI_BLOCK_ELEMENT)
+        start = index - dim->pad_lo;
+    const int64_t rest = size - start;
+    *out_window = (clpi_window){ start, start < 0 ? -start : 0, rest < dim->n ? rest : dim->n };
+    return true;
+}
+
 bool clpi_windows(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch,
                   clpi_window *out_windows)
 {
     const clpi_operand *x = &bound->plan->ir->operands[operand];
-    const clpi_bound_operand *array = &bound->operands[operand];
     bool is_inside = true;
-    for (int d = 0; d < x->rank; d++) {
-        out_windows[d] = (clpi_window){ 0, 0, array->size[d] };
-        if (!x->has_block)
-            continue;
-        const clpi_block_dim *dim = &x->block[d];
-        int64_t index, lo = 0, hi = 0;
-        clpi_index_range(dim, array->size[d], false, &lo, &hi);
-        if (!clpi_header_eval(bound, dim->index, program, prefetch, &index) || index < lo || index > hi) {
-            out_windows[d] = (clpi_window){ 0, 0, 0 };
-            is_inside = false;
-            continue;
-        }
-        int64_t start = index;
-        if (dim->kind == CLPI_BLOCK_PLAIN)
-            start = index * dim->n;
-        else if (dim->kind == CLPI_BLOCK_ELEMENT)
-            start = index - dim->pad_lo;
-        int64_t rest = array->size[d] - start;
-        out_windows[d] = (clpi_window){ start, start < 0 ? -start : 0, rest < dim->n ? rest : dim->n };
-    }
-    return is_inside || has_empty_dim(array, x->rank);
+    for (int d = 0; d < x->rank; d++)
+        is_inside = clpi_window_of(bound, operand, d, program, prefetch, &out_windows[d]) && is_inside;
+    return is_inside || has_empty_dim(&bound->operands[operand], x->rank);
 }
 
 static void block_print(const clpi_operand *x, clpi_str *s)
