@@ -1,5 +1,6 @@
 /* standard: the kernels that come with the library.
- * In: a name. Out: the kernel of that name in the embedded files: the file of that name is looked at first, then all.   */
+ * In: a name. Out: the kernel of that name in the embedded files: the file of that name is looked at first, then all. Some names
+ * stand for a kernel with parameters that are set before the caller's.                                                     */
 #include <string.h>
 
 #include "kernels/kernels.h"
@@ -7,6 +8,15 @@
 #include "text/text.h"
 
 enum { MAX_NAMES = 256 };
+
+typedef struct variant { const char *name, *kernel, *params; } variant;
+
+static const variant variants[] = {
+    { "matmul_nt", "matmul", "tb=true" },
+    { "matmul_tn", "matmul", "ta=true" },
+    { "matmul_tt", "matmul", "ta=true, tb=true" },
+};
+enum { N_VARIANTS = sizeof variants / sizeof *variants };
 
 static clpi_source source_of(const clpi_embedded *file)
 {
@@ -55,9 +65,19 @@ static clp_status find(clpi_env *env, clpi_arena *arena, const char *name, const
             }
         }
     }
+    for (int i = 0; i < N_VARIANTS && n_names < MAX_NAMES; i++)
+        names[n_names++] = variants[i].name;
     const char *near = clpi_nearest(name, names, n_names);
     return clpi_fail(env, CLP_ERR_ARG, "there is no standard kernel %s%s%s%s", name, near ? "; did you mean " : "",
                      near ? near : "", near ? "?" : "");
+}
+
+static const variant *variant_of(const char *name)
+{
+    for (int i = 0; i < N_VARIANTS; i++)
+        if (!strcmp(variants[i].name, name))
+            return &variants[i];
+    return NULL;
 }
 
 clp_status clp_kernel_standard(clp_context *ctx, const char *name, const char *params, clp_kernel **out_kernel)
@@ -68,13 +88,24 @@ clp_status clp_kernel_standard(clp_context *ctx, const char *name, const char *p
         return CLP_ERR_ARG;
     if (!name || !out_kernel)
         return clpi_fail(&ctx->env, CLP_ERR_ARG, "clp_kernel_standard: an argument is NULL");
+    const variant *as = variant_of(name);
     clpi_arena arena;
+    clpi_str all;
     const clpi_embedded *file = NULL;
     clpi_arena_init(&arena, &ctx->env);
-    clp_status status = find(&ctx->env, &arena, name, &file);
+    clpi_str_init(&all, &ctx->env);
+    clp_status status = find(&ctx->env, &arena, as ? as->kernel : name, &file);
+    if (!status && as) {
+        clpi_str_puts(&all, as->params);
+        if (params && *params)
+            clpi_str_add(&all, ", %s", params);
+        status = all.failed ? CLP_ERR_OOM : CLP_OK;
+    }
+    if (!status) {
+        clpi_source source = source_of(file);
+        status = clpi_kernel_from_source(ctx, &source, as ? as->kernel : name, as ? all.text : params, out_kernel);
+    }
+    clpi_str_done(&all);
     clpi_arena_done(&arena);
-    if (status)
-        return status;
-    clpi_source source = source_of(file);
-    return clpi_kernel_from_source(ctx, &source, name, params, out_kernel);
+    return status;
 }

@@ -143,6 +143,13 @@ static bool is_small(clpi_elab *e)
     return kernel->operands.n <= CLPI_MAX_DECLARED && kernel->axes.n <= CLPI_MAX_DECLARED;
 }
 
+/* Whether an operand of this kind may share its name with the one before: of several, one exists at most. */
+static bool is_either(const clpi_binding *first, clpi_binding_kind kind)
+{
+    const bool is_there = first->kind == CLPI_BIND_OPERAND && first->number != CLPI_FAILED;
+    return first->kind == CLPI_BIND_ABSENT || (is_there && kind == CLPI_BIND_ABSENT);
+}
+
 static void bind_operands(clpi_elab *e)
 {
     uint32_t n_present = 0;
@@ -150,11 +157,15 @@ static void bind_operands(clpi_elab *e)
         const clpi_operand_decl *decl = &e->kernel->operands.items[i];
         clpi_binding_kind kind = is_present(e, decl) ? CLPI_BIND_OPERAND : CLPI_BIND_ABSENT;
         n_present += kind == CLPI_BIND_OPERAND;
-        if (clpi_name_bind(e, decl->name, kind, CLPI_LATER, nothing))
-            continue;
         clpi_binding *first = clpi_find(e, decl->name.text);
-        if (first && first->kind == CLPI_BIND_OPERAND)       /* which of the two is meant, nobody knows */
-            first->number = CLPI_FAILED;
+        if (first && is_either(first, kind)) {
+            if (kind == CLPI_BIND_OPERAND)
+                *first = (clpi_binding){ .name = decl->name.text, .pos = decl->name.pos, .kind = kind, .number = CLPI_LATER,
+                                         .hash = first->hash, .below = first->below };
+            continue;
+        }
+        if (!clpi_name_bind(e, decl->name, kind, CLPI_LATER, nothing) && first && first->kind == CLPI_BIND_OPERAND)
+            first->number = CLPI_FAILED;                     /* which of the two is meant, nobody knows */
     }
     if (n_present == 0)
         clpi_say(e, e->kernel->name.pos, "%s has no operands here: the `if` of each is false", e->kernel->name.text);

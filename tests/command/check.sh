@@ -114,12 +114,12 @@ if "$clpallas" devices --json | grep -q '"device": "cl:0", "usable": true'; then
     done
 fi
 
-# The dtypes that docs/kernels.md promises.
-products="matmul matmul_nt matmul_tn"
-others="softmax logsumexp layer_norm rms_norm map copy add axpy transpose row_sum row_max gather_rows scatter_rows"
-for T in f16 bf16 f32; do for k in $products attention $others; do expect 0 "kernel $k" -- emit $k $on -p T=$T; done; done
+# The dtypes that docs/kernels.md promises. matmul_nt and the like are matmul with parameters set.
+products="matmul matmul_nt matmul_tn matmul_tt matmul_dx matmul_dy"
+others="softmax logsumexp layer_norm rms_norm map copy add axpy transpose row_sum row_max row_cumsum convert gather_rows scatter_rows"
+for T in f16 bf16 f32; do for k in $products attention $others; do expect 0 "kernel ${k%_[nt][nt]}(" -- emit $k $on -p T=$T; done; done
 for k in $others; do expect 0 "kernel $k" -- emit $k $on -p T=f64; done
-for T in f8e4m3 f8e5m2; do for k in $products attention; do expect 0 "kernel $k" -- emit $k $on -p T=$T; done; done
+for T in f8e4m3 f8e5m2; do for k in $products attention; do expect 0 "kernel ${k%_[nt][nt]}(" -- emit $k $on -p T=$T; done; done
 
 expect 1 'unknown function `rellu`; did you mean `relu`?' -- emit map -p act=rellu
 # What is asked for twice, of nothing, or too large.

@@ -239,12 +239,13 @@ Test(prove, standard_kernels)
 {
 #define K "lib/kernels/"
     static const file_row rows[] = {
-        { K "attention", "attention", NULL }, { K "elementwise", "map", NULL }, { K "elementwise", "copy", NULL }, { K "elementwise", "add", NULL },
+        { K "attention", "attention", "races o proved; block k open; block v open" }, { K "elementwise", "map", NULL }, { K "elementwise", "copy", NULL }, { K "elementwise", "add", NULL },
         { K "elementwise", "axpy", NULL }, { K "elementwise", "transpose", NULL }, { K "gather", "gather_rows", "races o proved; block x open" },
         { K "gather", "scatter_rows", "races o open; block o open" }, { K "histogram", "histogram", NULL }, { K "matmul", "matmul", NULL },
-        { K "matmul", "matmul_nt", NULL }, { K "matmul", "matmul_tn", NULL }, { K "matmul", "matmul_i8", NULL }, { K "normalize", "layer_norm", NULL },
+        { K "matmul", "matmul_dx", NULL }, { K "matmul", "matmul_dy", NULL }, { K "matmul", "matmul_i8", NULL }, { K "normalize", "layer_norm", NULL },
         { K "normalize", "rms_norm", NULL }, { K "reduce", "row_sum", NULL }, { K "reduce", "row_max", NULL }, { K "reduce", "row_cumsum", NULL },
         { K "softmax", "softmax", NULL }, { K "softmax", "logsumexp", NULL }, { K "stencil", "blur3", NULL }, { K "stencil", "jacobi", NULL },
+        { K "stencil", "stencil3x3", NULL }, { K "elementwise", "convert", NULL },
     };
 #undef K
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
