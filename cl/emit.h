@@ -79,6 +79,7 @@ const char *clpi_value_text(clpi_emit *e, int node, int width, int mask_bits);  
 const char *clpi_lane_text(clpi_emit *e, int node);                          /* of the current lane, in held form */
 void        clpi_declare_lanes(clpi_emit *e, const char *type, const char *name, int width);   /* an array for a vector's lanes */
 void        clpi_use_lanes(clpi_emit *e, int node);                          /* before a loop over lanes, for clpi_lane_text in it */
+const char *clpi_widened_text(clpi_emit *e, clp_dtype dtype, const char *text);     /* one integer, as a long that may be compared */
 const char *clpi_ix_text(clpi_emit *e, const clpi_ix *ix);
 void        clpi_emit_load(clpi_emit *e, int node);                          /* declares v<node> */
 void        clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *value, int width, int mask_bits);

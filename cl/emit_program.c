@@ -25,7 +25,7 @@ static const char *prefetched_text(clpi_emit *e, const clpi_op *op)
         at = clpi_text(e, "%s + %s * %s", at, header_text(e, clpi_args(e->ir, op)[d]),
                        clpi_number_text(e, CLPI_NUMBER_STRIDE, op->operand, (int)d));
     }
-    return clpi_text(e, "(%s ? (long)%s_mem[%s] : -1L)", inside ? inside : "1", x->name, at);
+    return clpi_text(e, "(%s ? %s : -1L)", inside ? inside : "1", clpi_widened_text(e, x->dtype, clpi_text(e, "%s_mem[%s]", x->name, at)));
 }
 
 static const char *header_text(clpi_emit *e, clp_val v)
@@ -37,7 +37,7 @@ static const char *header_text(clpi_emit *e, clp_val v)
     if (e->p->plan->when[v.id] <= CLPI_WHEN_LAUNCH)
         return clpi_number_text(e, CLPI_NUMBER_HEADER, (int)v.id, 0);
     if (op->kind == CLP_OP_program_id)
-        return clpi_text(e, "(long)%s_id", e->ir->axes[op->attr].name);
+        return clpi_widened_text(e, CLP_I32, clpi_text(e, "%s_id", e->ir->axes[op->attr].name));
     if (op->kind == CLP_OP_load)
         return prefetched_text(e, op);
     const char *args[3] = { 0 };

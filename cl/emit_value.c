@@ -91,6 +91,14 @@ static const char *domain_text(clpi_emit *e, const clpi_ix *ix)
                      far > INT32_MAX ? "L" : "");
 }
 
+const char *clpi_widened_text(clpi_emit *e, clp_dtype dtype, const char *text)
+{
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_cast(&e->prelude, &s, CLP_I64, dtype, 1, 0, text);
+    return clpi_take_text(e, &s);
+}
+
 /* A node may be any number of its dtype: nothing is added to it in int. Sums of longs wrap, which leads out of every range. */
 const char *clpi_ix_text(clpi_emit *e, const clpi_ix *ix)
 {
@@ -102,7 +110,7 @@ const char *clpi_ix_text(clpi_emit *e, const clpi_ix *ix)
     const char *rest = domain_text(e, ix);
     if (e->nest->nodes.items[ix->node].dtype == CLP_I64)
         return clpi_text(e, "(long)((ulong)%s + (ulong)(%s))", node, rest);
-    return clpi_text(e, "(long)%s + %s", node, rest);
+    return clpi_text(e, "%s + %s", clpi_widened_text(e, e->nest->nodes.items[ix->node].dtype, node), rest);
 }
 
 /* ---- Widths ---- */

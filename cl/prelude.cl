@@ -27,8 +27,8 @@
 // Mesa 22.3 makes of a choice between an i8 that is widened to int and a constant one between 8 and 16 bits, which crashes its compiler or
 // gives anything. So integers that may be i8 are chosen by @select(c, x, y), for in c ? x : y the language widens scalars; and casts
 // of i8 to wider scalars shift the sign into place, which other compilers know to be the same. Likewise of a choice between a small integer
-// that is cast to f32 and a constant: it takes the constant's bits as an f16 for the integer. And it compares what is widened to i64 as if
-// it were unsigned, unless the sign was shifted into place.
+// that is cast to f32 and a constant: it takes the constant's bits as an f16 for the integer. And it compares an int that is widened to i64
+// with a constant by the constant's sign alone, unless the sign was shifted into place or the int was unsigned.
 
 //# divide f32 when fast
 = $a / $b
@@ -398,12 +398,20 @@ $T $f($D a)
 }
 //# cast bool < all
 = $a != ($F)(0)
+//# cast i64 < bool when scalar
+= (long)(uint)$a
 //# cast all < bool when scalar
 = convert_$T($a)
 //# cast all < bool
 = convert_$T(-$a)
 //# cast i16 u16 i32 u32 < i8 when scalar
 = ($T)(((int)as_uchar($a) << 24) >> 24)
+//# cast i64 < i8 i16 i32 when scalar
+/* The sign is shifted into place: Mesa 22.3 gets comparisons of what is only widened wrong. */
+$T $f($F a)
+{
+    return ((long)a << 32) >> 32;
+}
 //# cast i64 < i8 i16 i32
 = (convert_$T($a) << ($T)(32)) >> ($T)(32)
 //# cast ints < ints
