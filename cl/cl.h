@@ -103,6 +103,7 @@ void        clpi_cl_put_identity(const clpi_cl_device *dev, clpi_str *out);
 
 /* ---- units.c ---- */
 void        clpi_cl_find_units(clpi_cl_device *dev);     /* sets limits.dot_units; the rest of the device is there */
+uint32_t    clpi_cl_probe_units(clpi_cl_device *dev, uint32_t units);     /* those that code of the device reaches; the CPU has them */
 
 /* ---- launch.c ---- */
 /* What unit points to stays alive as long as the exe, which becomes a user of shared. code: one of shared's, built. */

@@ -10,13 +10,19 @@
  * more; the least is safe. simt: 8 x 8 accumulators for each work-item, 16 loads for 64 multiply-adds.                   */
 #define TILE(acc_, realisation_, vector_bytes_, rows_, vectors_)                                                                   \
     .acc = CLP_##acc_, .realisation = CLP_SCHEDULE_##realisation_, .vector_bytes = vector_bytes_, .rows = rows_, .vectors = vectors_
+#define TILES(x_, y_, unit_, group_, instruction_) .x = CLP_##x_, .y = CLP_##y_, .needs = CLPI_DOT_AMX_##unit_, .group = group_, .tiles = instruction_
 static const clpi_dot_unit UNITS[] = {
+    { TILE(F32, VECTOR, 64, 32, 2), TILES(BF16, BF16, BF16, 2, "tdpbf16ps") },
     { TILE(F32, VECTOR, 64, 12, 2), .x = CLP_BF16, .y = CLP_BF16, .needs = CLPI_DOT_AVX512_BF16, .group = 2, .call = "dot_bf16" },
     { TILE(F32, VECTOR, 64, 12, 2) },
     { TILE(F32, VECTOR, 32, 6, 2) },
     { TILE(F32, VECTOR, 0, 4, 2) },
     { TILE(F64, VECTOR, 64, 12, 2) },
     { TILE(F64, VECTOR, 0, 4, 2) },
+    { TILE(I32, VECTOR, 64, 32, 2), TILES(I8, I8, INT8, 4, "tdpbssd") },
+    { TILE(I32, VECTOR, 64, 32, 2), TILES(I8, U8, INT8, 4, "tdpbsud") },
+    { TILE(I32, VECTOR, 64, 32, 2), TILES(U8, I8, INT8, 4, "tdpbusd") },
+    { TILE(I32, VECTOR, 64, 32, 2), TILES(U8, U8, INT8, 4, "tdpbuud") },
     { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_U8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte" },
     { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_I8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte" },
     { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_I8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte", .is_biased = true },
@@ -33,6 +39,7 @@ static const clpi_dot_unit UNITS[] = {
     { TILE(I64, SIMT, 0, 4, 4) },
 };
 #undef TILE
+#undef TILES
 
 static bool is_byte(clp_dtype d)
 {
@@ -132,6 +139,7 @@ bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena
     *out_plan = (clpi_dot_plan){ .unit = find_unit(s, step->dot), .group = 1 };
     if (out_plan->unit->group > 1)
         out_plan->group = out_plan->unit->group;
-    out_plan->k = cdiv(step->dot->k, out_plan->group);
+    const int64_t lanes = out_plan->unit->tiles ? CLPI_TILE_LANES : 1;
+    out_plan->k = cdiv(step->dot->k, out_plan->group * lanes) * lanes;
     return s->realisation == CLP_SCHEDULE_VECTOR ? plan_vector(s, step, arena, out_plan) : plan_simt(s, step, arena, out_plan);
 }

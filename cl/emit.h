@@ -100,6 +100,8 @@ void clpi_emit_nest(clpi_emit *e, const clpi_stage *stage);                  /* 
 void clpi_emit_loops(clpi_emit *e);                                          /* of the nest begun, at_point inside */
 void clpi_emit_coordinates(clpi_emit *e, int from, int to);                  /* order[from .. to) out of `item` */
 void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage);            /* emit_dot_vector.c */
+void clpi_emit_tile_setup(clpi_emit *e, const clpi_stage *stage, int rows);  /* emit_dot_tiles.c: before rows of x are multiplied */
+void clpi_emit_tiles(clpi_emit *e, const clpi_stage *stage, int rows, int64_t c_stride);
 void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage);              /* emit_dot_simt.c */
 void clpi_emit_sort(clpi_emit *e, const clpi_stage *stage);                  /* emit_sort.c */
 void clpi_emit_print(clpi_emit *e, const clpi_stage *stage);                 /* emit_print.c */

@@ -161,19 +161,21 @@ static void clear_rest(clpi_emit *e, const clpi_stage *stage)
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     int64_t columns = (int64_t)p->n_panels * p->panel;
-    bool has_rest = d->k % p->group != 0;
+    const int64_t first = d->k / p->group;      /* lanes from here on are not full */
     if (columns != d->n) {
         clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)p->k);
         clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % p->panel), (long long)p->panel);
         clpi_line(e, "        %s[%lld + row * %d + column] = 0;", slot_pointer(e, stage, p->b_slot),
                   (long long)((p->n_panels - 1) * p->panel * p->k), p->panel);
     }
-    if (has_rest) {
+    if (first < p->k) {
+        clpi_open(e, "for (int k = %lld; k < %lld; k++)", (long long)first, (long long)p->k);
         clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->m);
-        clpi_line(e, "    %s[row * %lld + %lld] = 0;", slot_pointer(e, stage, p->a_slot), (long long)p->a_stride, (long long)(p->k - 1));
+        clpi_line(e, "    %s[row * %lld + k] = 0;", slot_pointer(e, stage, p->a_slot), (long long)p->a_stride);
         clpi_line(e, "for (int column = 0; column < %lld; column++)", (long long)columns);
-        clpi_line(e, "    %s[column / %d * %lld + %lld + column %% %d] = 0;", slot_pointer(e, stage, p->b_slot), p->panel,
-                  (long long)(p->panel * p->k), (long long)((p->k - 1) * p->panel), p->panel);
+        clpi_line(e, "    %s[column / %d * %lld + k * %d + column %% %d] = 0;", slot_pointer(e, stage, p->b_slot), p->panel,
+                  (long long)(p->panel * p->k), p->panel, p->panel);
+        clpi_close(e);
     }
 }
 
@@ -261,6 +263,10 @@ static void accumulate(clpi_emit *e, const clpi_stage *stage, int rows, int64_t 
     int vectors = p->panel / p->width;
     const char *type = clpi_packed_type(d, p->width), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
     const char *loose = p->width > 1 ? clpi_unaligned(e, type, (int)clpi_rep_bytes(d->acc)) : type;
+    if (p->unit->tiles) {
+        clpi_emit_tiles(e, stage, rows, c_stride);
+        return;
+    }
     if (p->unit->packed) {
         accumulate_apart(e, stage, rows, loose, c_space, c_stride);
         return;
@@ -333,17 +339,23 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
     if (p->unit->is_biased)
         sum_columns(e, stage);
     if (whole > 0) {
+        if (p->unit->tiles)
+            clpi_emit_tile_setup(e, stage, p->rows);
         clpi_open(e, "for (int row = 0; row < %lld; row += %d)", (long long)whole, p->rows);
         register_tile(e, stage, p->rows, c_base, c_stride);
         clpi_close(e);
     }
     if (d->m > whole) {
         clpi_open(e, "%s", "");
+        if (p->unit->tiles)
+            clpi_emit_tile_setup(e, stage, (int)(d->m - whole));
         clpi_line(e, "const int row = %lld;", (long long)whole);
         register_tile(e, stage, (int)(d->m - whole), c_base, c_stride);
         clpi_close(e);
     }
     clpi_close(e);
+    if (p->unit->tiles)
+        clpi_line(e, "__asm__ volatile(\"tilerelease\");");
     for (int b = 0; b < d->n_batch; b++)
         clpi_close(e);
 }

@@ -35,6 +35,8 @@ typedef struct clpi_tile_place {
     int64_t   stride[CLP_MAX_RANK];   /* elements; 0 for the rows of a tile that keeps one */
 } clpi_tile_place;
 
+enum { CLPI_TILE_LANES = 16 };    /* rows of a tile, and its lanes of 32 bits */
+
 /* One way to multiply: the rows of the table in dot.c. What is not said of a row is that operands of any dtype are packed in
  * the accumulators' and multiplied one by one.                                                                           */
 typedef struct clpi_dot_unit {
@@ -47,6 +49,8 @@ typedef struct clpi_dot_unit {
     uint32_t       needs;         /* CLPI_DOT_ */
     int            group;         /* neighbours in k that lie together in a lane of 32 bits, in their stored form */
     const char    *call;          /* the prelude's function that multiplies such lanes, adding to the accumulators */
+    const char    *tiles;         /* or the instruction that does so for whole tiles of 16 rows of 16 lanes (Intel's AMX); rows and
+                                     vectors are what its eight registers hold: 2 x 2 tiles of sums, 2 of x, 2 of y */
     bool           is_biased;     /* 8 bits: x is packed with its top bit flipped, which is 128 more, or seen as signed 128 less;
                                      128 times the sum of y's column is taken off again */
     bool           takes_bytes;   /* operands of 8 bits alone, signed or not */
@@ -60,7 +64,7 @@ typedef struct clpi_dot_unit {
 typedef struct clpi_dot_plan {
     const clpi_dot_unit *unit;
     int     group;                /* unit->group, at least 1 */
-    int64_t k;                    /* lanes of k: the dot's k in groups, rounded up */
+    int64_t k;                    /* lanes of k: the dot's k in groups, rounded up; to whole tiles for units of tiles */
     int     width;                /* lanes of a vector; simt: 1 */
     int     rows;                 /* of a register tile: unit->rows, fewer when the dot has fewer */
     int     panel;                /* columns of a panel of y; simt: of one work-item's accumulators */

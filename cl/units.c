@@ -2,14 +2,32 @@
  * In: an open device. Out: CLPI_DOT_ bits of its limits. A CPU device is this host; what its CPU has, CPUID says (and whether the
  * system keeps the registers); whether inline assembly gets there, a program that uses it: it is built and run once for each
  * device and driver, and the store remembers.                                                                            */
+#define _DEFAULT_SOURCE         /* syscall */
 #include <string.h>
 
 #include "cl/cl.h"
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
-/* Intel SDM, volume 2, CPUID; volume 1, 13.3: bits 5 to 7 of XCR0 are the state of AVX-512. */
+enum { TILE_STATE = 3 << 17 };
+
+/* Linux gives a process the registers of tiles when it asks for them (Documentation/arch/x86/xstate.rst). */
+static bool may_use_tiles(void)
+{
+#ifdef __linux__
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    return syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0;
+#else
+    return false;
+#endif
+}
+
+/* Intel SDM, volume 2, CPUID; volume 1, 13.3: bits 5 to 7 of XCR0 are the state of AVX-512, 17 and 18 that of tiles. */
 static uint32_t units_of_host(void)
 {
     unsigned a, b, c, d, low, high;
@@ -23,6 +41,10 @@ static uint32_t units_of_host(void)
         return 0;
     if (c & (1u << 11))
         units |= CLPI_DOT_AVX512_VNNI;
+    if ((d & (1u << 24)) && (low & TILE_STATE) == TILE_STATE && may_use_tiles()) {
+        units |= d & (1u << 22) ? CLPI_DOT_AMX_BF16 : 0;
+        units |= d & (1u << 25) ? CLPI_DOT_AMX_INT8 : 0;
+    }
     if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5)))
         units |= CLPI_DOT_AVX512_BF16;
     return units;
@@ -34,12 +56,34 @@ static uint32_t units_of_host(void)
 }
 #endif
 
-/* Lane i has the sums 1 * 1 + 2 * 2 of bf16, and 250 * -1 + 1 * 2 + 0 + 0 of bytes. */
+/* Lane i has the sums 1 * 1 + 2 * 2 of bf16, and 250 * -1 + 1 * 2 + 0 + 0 of bytes. Of tiles, whose rows of x are their number and the
+ * last two of which are not there: row 13, of all 32 bf16 or 64 bytes times 1. */
 static const char probe_text[] =
     "__kernel void probe(__global float *o)\n"
     "{\n"
     "    float16 f = 0; uint16 n = 0;\n"
     "    const uint16 pair = 0x40003f80u, ubytes = 0x000001fau, bytes = 0x000002ffu;\n"
+    "#ifdef TILES\n"
+    "    const uchar tiles[64] = { 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 64, 0, 64, 0, 64, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,\n"
+    "                               0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 14, 14, 16 };\n"
+    "    uint x[224], y[256], z[224];\n"
+    "    for (uint i = 0; i < 224; i++)\n"
+    "        x[i] = TILES == 32 ? (as_uint((float)(i / 16)) >> 16) * 0x10001u : i / 16 * 0x1010101u;\n"
+    "    for (uint i = 0; i < 256; i++)\n"
+    "        y[i] = TILES == 32 ? 0x3f803f80u : 0x1010101u;\n"
+    "    __asm__ volatile(\"ldtilecfg %0\" : : \"m\"(tiles));\n"
+    "    __asm__ volatile(\"tilezero %tmm0\");\n"
+    "    __asm__ volatile(\"tileloadd (%0,%1,1), %%tmm1\" : : \"r\"(x), \"r\"(64L) : \"memory\");\n"
+    "    __asm__ volatile(\"tileloadd (%0,%1,1), %%tmm2\" : : \"r\"(y), \"r\"(64L) : \"memory\");\n"
+    "#if TILES == 32\n"
+    "    __asm__ volatile(\"tdpbf16ps %tmm2, %tmm1, %tmm0\");\n"
+    "#else\n"
+    "    __asm__ volatile(\"tdpbssd %tmm2, %tmm1, %tmm0\");\n"
+    "#endif\n"
+    "    __asm__ volatile(\"tilestored %%tmm0, (%0,%1,1)\" : : \"r\"(z), \"r\"(64L) : \"memory\");\n"
+    "    __asm__ volatile(\"tilerelease\");\n"
+    "    f = TILES == 32 ? as_float16(vload16(13, z)) : convert_float16(as_int16(vload16(13, z)));\n"
+    "#endif\n"
     "#ifdef BF16\n"
     "    __asm__(\"vdpbf16ps %2, %1, %0\" : \"+v\"(f) : \"v\"(pair), \"v\"(pair));\n"
     "#endif\n"
@@ -54,6 +98,8 @@ typedef struct probe { uint32_t unit; const char *options; int at; float expecte
 static const probe probes[] = {
     { CLPI_DOT_AVX512_BF16, "-D BF16", 0, 5.0f },
     { CLPI_DOT_AVX512_VNNI, "-D VNNI", 16, -248.0f },
+    { CLPI_DOT_AMX_BF16, "-D TILES=32", 0, 13.0f * 32 },
+    { CLPI_DOT_AMX_INT8, "-D TILES=64", 0, 13.0f * 64 },
 };
 
 static bool runs(clpi_cl_device *dev, cl_program program, const probe *p)
@@ -86,6 +132,15 @@ static bool has_unit(clpi_cl_device *dev, const probe *p)
     return is_right;
 }
 
+uint32_t clpi_cl_probe_units(clpi_cl_device *dev, uint32_t units)
+{
+    uint32_t found = 0;
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
+        if ((units & probes[i].unit) && has_unit(dev, &probes[i]))
+            found |= probes[i].unit;
+    return found;
+}
+
 void clpi_cl_find_units(clpi_cl_device *dev)
 {
     uint32_t host = dev->limits.is_cpu && dev->limits.vector_bytes == 64 ? units_of_host() : 0;
@@ -103,9 +158,7 @@ void clpi_cl_find_units(clpi_cl_device *dev)
         memcpy(&dev->limits.dot_units, kept, n);
         dev->limits.dot_units &= host;
     } else {
-        for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
-            if ((host & probes[i].unit) && has_unit(dev, &probes[i]))
-                dev->limits.dot_units |= probes[i].unit;
+        dev->limits.dot_units = clpi_cl_probe_units(dev, host);
         clpi_store_put(&dev->store, key.text, key.n, &dev->limits.dot_units, sizeof dev->limits.dot_units);
     }
     clpi_arena_done(&arena);

@@ -11,7 +11,9 @@
 /* Dot instructions of a CPU device that inline assembly of its OpenCL C reaches (a probe has run). */
 enum {
     CLPI_DOT_AVX512_BF16 = 1,         /* vdpbf16ps: pairs of bf16 into f32 */
-    CLPI_DOT_AVX512_VNNI = 2          /* vpdpbusd: quads of u8 by i8 into i32 */
+    CLPI_DOT_AVX512_VNNI = 2,         /* vpdpbusd: quads of u8 by i8 into i32 */
+    CLPI_DOT_AMX_BF16    = 4,         /* tdpbf16ps: tiles of pairs of bf16 into f32 */
+    CLPI_DOT_AMX_INT8    = 8          /* tdpbssd and its like: tiles of quads of bytes, each side signed or not, into i32 */
 };
 
 /* Facts about a device, plain data. The text of a kernel is a function of IR, plan, these and the schedule alone. */

@@ -6,6 +6,7 @@
 
 #include "cl/cl.h"
 #include "run/run.h"
+#include "support/amx.h"
 #include "support/support.h"
 
 enum { MAX_SIZE = 70, MAX_K = 1100 };
@@ -110,34 +111,49 @@ static bool calls(clp_context *ctx, const char *pair, const char *function)
 /* Pure text: every unit is reached by its row, and by no other dtypes. */
 Test(units, are_chosen_by_what_the_device_has)
 {
-    static const struct { const char *pair, *function; uint32_t unit; } rows[] = {
-        { "X=bf16, Y=bf16, A=f32", "vdpbf16ps", CLPI_DOT_AVX512_BF16 },
-        { "X=i8, Y=i8", "dot_ubyte_byte", CLPI_DOT_AVX512_VNNI },
-        { "X=u8, Y=u8", "dot_byte_ubyte", CLPI_DOT_AVX512_VNNI },
-        { "X=u8, Y=i8", "dot_ubyte_byte", CLPI_DOT_AVX512_VNNI },
-        { "X=i8, Y=u8", "dot_byte_ubyte", CLPI_DOT_AVX512_VNNI },
-        { "X=f16, Y=f16, A=f32", "asm", 0 },
-        { "X=i16, Y=i16", "asm", 0 },
+    enum { ALL = ~0, PAIRS = CLPI_DOT_AVX512_BF16, QUADS = CLPI_DOT_AVX512_VNNI };
+    static const struct { const char *pair, *function; int units; } rows[] = {
+        { "X=bf16, Y=bf16, A=f32", "vdpbf16ps", PAIRS },
+        { "X=bf16, Y=bf16, A=f32", "tdpbf16ps", CLPI_DOT_AMX_BF16 | PAIRS },
+        { "X=i8, Y=i8", "dot_ubyte_byte", QUADS },
+        { "X=u8, Y=u8", "dot_byte_ubyte", QUADS },
+        { "X=u8, Y=i8", "dot_ubyte_byte", QUADS },
+        { "X=i8, Y=u8", "dot_byte_ubyte", QUADS },
+        { "X=i8, Y=i8", "tdpbssd", CLPI_DOT_AMX_INT8 | QUADS },
+        { "X=i8, Y=u8", "tdpbsud", CLPI_DOT_AMX_INT8 | QUADS },
+        { "X=u8, Y=i8", "tdpbusd", CLPI_DOT_AMX_INT8 | QUADS },
+        { "X=u8, Y=u8", "tdpbuud", CLPI_DOT_AMX_INT8 | QUADS },
     };
     clp_context *ctx;
     cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp", .schedule = CLP_SCHEDULE_VECTOR }, &ctx), CLP_OK);
+    ctx->limits = clpi_cl_reference_limits;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ctx->limits = clpi_cl_reference_limits;
-        cr_expect(!calls(ctx, rows[i].pair, rows[i].function), "%s without units", rows[i].pair);
-        ctx->limits.dot_units = CLPI_DOT_AVX512_BF16 | CLPI_DOT_AVX512_VNNI;
-        cr_expect_eq(calls(ctx, rows[i].pair, rows[i].function), rows[i].unit != 0, "%s with all units", rows[i].pair);
+        ctx->limits.dot_units = 0;
+        cr_expect(!calls(ctx, rows[i].pair, "asm"), "%s without units", rows[i].pair);
+        ctx->limits.dot_units = (uint32_t)rows[i].units;
+        cr_expect(calls(ctx, rows[i].pair, rows[i].function), "%s: %s", rows[i].pair, rows[i].function);
     }
+    ctx->limits.dot_units = (uint32_t)ALL;
+    cr_expect(!calls(ctx, "X=f16, Y=f16, A=f32", "asm") && !calls(ctx, "X=i16, Y=i16", "asm"), "dtypes that no unit takes");
     clp_context_free(ctx);
+}
+
+/* NULL when there is no device, which is printed. */
+static clp_context *open_device(void)
+{
+    clp_context *ctx;
+    if (!clp_context_new(&(clp_context_opts){ .device = "cl", .schedule = CLP_SCHEDULE_VECTOR }, &ctx))
+        return ctx;
+    cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
+    fprintf(stderr, "skipped: %s\n", clp_last_error(NULL));
+    return NULL;
 }
 
 Test(units, give_the_sums_of_the_definition)
 {
-    clp_context *ctx;
-    if (clp_context_new(&(clp_context_opts){ .device = "cl", .schedule = CLP_SCHEDULE_VECTOR }, &ctx)) {
-        cr_assert(!getenv("CLP_REQUIRE_CL"), "%s", clp_last_error(NULL));
-        fprintf(stderr, "skipped: %s\n", clp_last_error(NULL));
+    clp_context *ctx = open_device();
+    if (!ctx)
         return;
-    }
     clpi_cl_device *dev = clpi_context_dev(ctx, &clpi_cl_backend);
     const uint32_t units = dev->limits.dot_units;
     if (units)
@@ -146,5 +162,27 @@ Test(units, give_the_sums_of_the_definition)
         fprintf(stderr, "skipped: this device reaches no dot unit of its CPU\n");
     dev->limits.dot_units = 0;
     check_all(ctx, "none");
+    clp_context_free(ctx);
+}
+
+/* Where the CPU has no tiles they are emulated, so the probe and the code are tried everywhere. */
+Test(units, tiles_give_the_sums_of_the_definition)
+{
+    enum { TILES = CLPI_DOT_AMX_BF16 | CLPI_DOT_AMX_INT8 };
+    clp_context *ctx = open_device();
+    if (!ctx)
+        return;
+    clpi_cl_device *dev = clpi_context_dev(ctx, &clpi_cl_backend);
+    if (!dev->limits.is_cpu || !amx_emulate()) {
+        fprintf(stderr, "skipped: tiles are of x86 CPUs, and emulated on Linux\n");
+        clp_context_free(ctx);
+        return;
+    }
+    dev->limits.vector_bytes = 64;
+    dev->limits.dot_units = clpi_cl_probe_units(dev, TILES);
+    cr_assert_eq(dev->limits.dot_units, TILES, "code of the device does not reach tiles");
+    check_all(ctx, "tiles");
+    check(ctx, &(problem){ CLP_BF16, CLP_BF16, 49, 33, 70, false, false }, "tiles");
+    check(ctx, &(problem){ CLP_I8, CLP_U8, 33, 70, 65, true, false }, "tiles");
     clp_context_free(ctx);
 }
