@@ -148,17 +148,21 @@ static int add_pairs(pairs *list, char *text, bool several, bool needs_value, co
     return DONE;
 }
 
+int read_schedule(const char *text, clp_schedule *out)
+{
+    static const char *const names[] = { [CLP_SCHEDULE_AUTO] = "auto", [CLP_SCHEDULE_VECTOR] = "vector", [CLP_SCHEDULE_SIMT] = "simt" };
+    for (int i = 0; i < 3; i++)
+        if (!strcmp(text, names[i])) {
+            *out = (clp_schedule)i;
+            return DONE;
+        }
+    return fail_usage("--schedule: expected auto, vector or simt, got %s", text);
+}
+
 static int set_choice(options *o, const row *r, const char *value)
 {
-    static const char *const schedules[] = { "auto", "vector", "simt" };
-    if (r->kind == SCHEDULE) {
-        for (int i = 0; i < 3; i++)
-            if (!strcmp(value, schedules[i])) {
-                o->schedule = (clp_schedule)i;
-                return DONE;
-            }
-        return fail_usage("--schedule: expected auto, vector or simt, got %s", value);
-    }
+    if (r->kind == SCHEDULE)
+        return read_schedule(value, &o->schedule);
     int64_t seed = 0;
     if (!strcmp(value, "forward")) {
         o->order = CLP_ORDER_FORWARD;

@@ -55,6 +55,7 @@ void options_done(options *o);
 
 int fail(const char *format, ...) CLP_PRINTF(1, 2);             /* "clpallas: ..."; returns FAILED */
 int fail_usage(const char *format, ...) CLP_PRINTF(1, 2);       /* the same, returns WRONG_USAGE */
+int read_schedule(const char *text, clp_schedule *out);         /* auto, vector, simt; anything else is a wrong usage */
 int fail_library(const clp_context *ctx);                   /* the context's last error, as it stands; returns FAILED */
 double seconds_now(void);
 bool is_number(const char *text, int64_t *out);

@@ -1,6 +1,8 @@
 /* ulp: how far the functions of floats are from the truth, on every device. docs/accuracy.md is made with it.
  * In: devices, as "interp cl:0=PoCL", and the number of arguments for each function. Out: a table in Markdown, one for each
  * dtype; with --check nothing but what exceeds its bound, and status 1 if something does.
+ * A device is measured in both schedules; those behind --schedule=SHAPE are in that alone, for compilers that take too long over
+ * the other.
  * The truth is the C library's in long double, which has 11 bits more than f64 where this is of use (x86); elsewhere f64 is
  * left out. f16 and bf16 are tried whole where a function has one argument.
  * A function that ops.def gets must get a line here: the table below does not compile without it.                       */
@@ -264,6 +266,7 @@ typedef struct study {
     uint64_t   n_samples;
     bool       only_check;
     const char *only;                             /* NULL: all functions */
+    clp_schedule first, last;                     /* of the OpenCL devices that are opened */
     tool_array arrays[MAX_ARITY + 1];             /* of one chunk: arguments, result */
     real      *want;
 } study;
@@ -493,14 +496,14 @@ static int measure_all(study *s)
 
 /* ---- The command line ---- */
 
-/* A device stands in the list once for each of its schedules. false: it cannot be opened. */
+/* A device stands in the list once for each of its schedules; the interpreter has one. false: it cannot be opened. */
 static bool open_device(study *s, char *text)
 {
     char *label = strchr(text, '=');
     if (label)
         *label++ = '\0';
     const bool is_cl = strncmp(text, "cl", 2) == 0;
-    for (int k = is_cl ? CLP_SCHEDULE_VECTOR : CLP_SCHEDULE_AUTO; k <= (is_cl ? CLP_SCHEDULE_SIMT : CLP_SCHEDULE_AUTO); k++) {
+    for (int k = is_cl ? (int)s->first : CLP_SCHEDULE_AUTO; k <= (is_cl ? (int)s->last : CLP_SCHEDULE_AUTO); k++) {
         device *v = &s->devices[s->n_devices];
         *v = (device){ .label = label ? label : text };
         if (clp_context_new(&(clp_context_opts){ .device = text, .schedule = (clp_schedule)k }, &v->ctx))
@@ -517,12 +520,16 @@ static int read_argument(study *s, char *text)
         s->only_check = true;
     } else if (strncmp(text, "--only=", 7) == 0) {
         s->only = text + 7;
+    } else if (strncmp(text, "--schedule=", 11) == 0) {
+        const int status = read_schedule(text + 11, &s->first);
+        s->last = s->first;
+        return status;
     } else if (strncmp(text, "--samples=", 10) == 0) {
         if (!is_number(text + 10, &n) || n < 1)
             return fail_usage("--samples: expected a number, got %s", text + 10);
         s->n_samples = (uint64_t)n;
     } else if (text[0] == '-' || s->n_devices > 2 * MAX_DEVICES - 2) {
-        return fail_usage("ulp [--samples=N] [--only=FUNCTION] [--check] DEVICE[=LABEL]..., at most %d devices", MAX_DEVICES);
+        return fail_usage("ulp [--samples=N] [--only=FUNCTION] [--check] [--schedule=auto|vector|simt] DEVICE[=LABEL]..., at most %d devices", MAX_DEVICES);
     } else if (!open_device(s, text)) {
         return fail_library(NULL);
     }
@@ -531,7 +538,7 @@ static int read_argument(study *s, char *text)
 
 int main(int argc, char **argv)
 {
-    study s = { .n_samples = 4000000 };
+    study s = { .n_samples = 4000000, .first = CLP_SCHEDULE_VECTOR, .last = CLP_SCHEDULE_SIMT };
     int status = DONE;
     for (int i = 1; i < argc && !status; i++)
         status = read_argument(&s, argv[i]);
