@@ -87,6 +87,59 @@ void guarded_free(guarded *g)
     *g = (guarded){ 0 };
 }
 
+/* From the first element of an array to its last. */
+static size_t reach_bytes(const clp_array *x)
+{
+    int64_t last = 0, stride = 1;
+    for (int d = x->rank - 1; d >= 0; d--) {
+        if (x->shape[d] == 0)
+            return 0;
+        last += (x->shape[d] - 1) * (x->strides ? x->strides[d] : stride);
+        stride *= x->shape[d];
+    }
+    return ((size_t)last + 1) * (size_t)clp_dtype_bits(x->dtype) / 8;
+}
+
+enum { MAX_GUARDED = 8 };
+
+clp_status run_guarded(clp_context *ctx, clp_kernel *kernel, const clp_array *arrays, int n, const clp_run_opts *opts, bool *out_is_whole)
+{
+    clp_array sent[MAX_GUARDED] = { 0 };
+    guarded memory[MAX_GUARDED] = { 0 };
+    clp_buffer *buffers[MAX_GUARDED] = { 0 };
+    clp_status status = CLP_OK;
+    *out_is_whole = true;
+    if (n > MAX_GUARDED)
+        abort();
+    for (int i = 0; i < n && !status; i++) {
+        int owner = 0;
+        while (arrays[owner].data != arrays[i].data)
+            owner++;
+        if (owner == i) {
+            memory[i] = guarded_new(reach_bytes(&arrays[i]));
+            memcpy(memory[i].data, arrays[i].data, memory[i].n_bytes);
+            status = clp_buffer_new(ctx, guarded_bytes(&memory[i]), &buffers[i]);
+            if (!status)
+                status = clp_buffer_write(buffers[i], 0, memory[i].base, guarded_bytes(&memory[i]));
+        }
+        sent[i] = arrays[i];
+        sent[i].data = NULL;
+        sent[i].buffer = buffers[owner];
+        sent[i].offset = WALL * 8 / clp_dtype_bits(arrays[i].dtype);
+    }
+    if (!status)
+        status = clp_run(kernel, sent, n, opts);
+    for (int i = 0; i < n; i++) {
+        if (buffers[i] && !status && !(status = clp_buffer_read(buffers[i], 0, memory[i].base, guarded_bytes(&memory[i])))) {
+            *out_is_whole = *out_is_whole && guarded_is_whole(&memory[i]);
+            memcpy(arrays[i].data, memory[i].data, memory[i].n_bytes);
+        }
+        clp_buffer_free(buffers[i]);
+        guarded_free(&memory[i]);
+    }
+    return status;
+}
+
 void *failing_alloc_fn(void *user, void *p, size_t old_bytes, size_t new_bytes)
 {
     failing_alloc *f = user;

@@ -40,6 +40,10 @@ bool    guarded_is_whole(const guarded *g);
 size_t  guarded_bytes(const guarded *g);         /* from base: both walls, and data between them */
 void    guarded_free(guarded *g);
 
+/* clp_run, with each array in a buffer of the context, between walls there; arrays that share their data share a buffer. What was
+ * written comes back to where the arrays are. No negative strides. out_is_whole: nothing was written outside of them.  */
+clp_status run_guarded(clp_context *ctx, clp_kernel *kernel, const clp_array *arrays, int n, const clp_run_opts *opts, bool *out_is_whole);
+
 /* Nothing is wrong with a kernel on these arrays, in n_shuffles shuffled orders: no race, no fault of memory, no order that
  * matters. Elements that no program writes are no fault here; may_read_outputs: nor are reads of what nobody wrote before.
  * false: why has the report.                                                                                          */

@@ -200,6 +200,13 @@ static clp_array array_i32(int32_t *data, int rank, const int64_t *shape, const 
     return (clp_array){ .dtype = CLP_I32, .rank = rank, .shape = shape, .strides = strides, .data = data };
 }
 
+static void run(clp_context *ctx, const char *name, clp_kernel *k, const clp_array *arrays, int n)
+{
+    bool is_whole;
+    OK(ctx, run_guarded(ctx, k, arrays, n, NULL, &is_whole));
+    cr_expect(is_whole, "%s: memory around an array was written", name);
+}
+
 #define INCREMENT "kernel k(in x: i32[], out o: i32[]) grid () { o[...] = x[...] + 1; }"
 #define ADD "kernel k(in x: i32[], in y: i32[], out o: i32[]) grid () { o[...] = x[...] + y[...]; }"
 
@@ -214,7 +221,7 @@ static void increments(clp_context *ctx, const char *name, int rank, const int64
     for (int i = 0; i < n; i++)
         x[i] = 7 * i;
     clp_kernel *k = batched(ctx, INCREMENT, (const char *[]){ "x, o", "x, o", "x, o", "x, o" }, rank);
-    OK(ctx, clp_run(k, (clp_array[]){ array_i32(x, rank, shape, NULL), array_i32(o, rank, shape, NULL) }, 2, NULL));
+    run(ctx, name, k, (clp_array[]){ array_i32(x, rank, shape, NULL), array_i32(o, rank, shape, NULL) }, 2);
     for (int i = 0; i < n; i++)
         cr_expect_eq(o[i], 7 * i + 1, "%s: element %d of %d: %d", name, i, n, o[i]);
     clp_kernel_free(k);
@@ -240,7 +247,7 @@ static void check_shared(clp_context *ctx, const char *name)
         x[i] = i;
     clp_kernel *k = batched(ctx, ADD, (const char *[]){ "x, o" }, 1);
     const int64_t n = 8;
-    OK(ctx, clp_run(k, (clp_array[]){ array_i32(x, 1, &n, NULL), array_i32(&y, 0, NULL, NULL), array_i32(o, 1, &n, NULL) }, 3, NULL));
+    run(ctx, name, k, (clp_array[]){ array_i32(x, 1, &n, NULL), array_i32(&y, 0, NULL, NULL), array_i32(o, 1, &n, NULL) }, 3);
     for (int i = 0; i < 8; i++)
         cr_expect_eq(o[i], i + 100, "%s: element %d: %d", name, i, o[i]);
     clp_kernel_free(k);
@@ -263,7 +270,7 @@ static void check_inner_grid(clp_context *ctx, const char *name)
         for (int i = 0; i < 840 * b; i++)
             x[i] = 1000 * i;
         clp_kernel *k = batched(ctx, text, (const char *[]){ "x, o", "x, o", "x, o", "x, o" }, 4);
-        OK(ctx, clp_run(k, (clp_array[]){ array_i32(x, 5, shape, NULL), array_i32(o, 5, shape, NULL) }, 2, NULL));
+        run(ctx, name, k, (clp_array[]){ array_i32(x, 5, shape, NULL), array_i32(o, 5, shape, NULL) }, 2);
         for (int i = 0; i < 840 * b; i++)
             cr_expect_eq(o[i], 1000 * i + i / b % 7 + 700, "%s: element %d: %d", name, i, o[i]);
         clp_kernel_free(k);
@@ -284,7 +291,7 @@ static void check_inout(clp_context *ctx, const char *name)
         o[i] = 1;
     }
     clp_kernel *k = batched(ctx, "kernel k(in x: i32[], inout o: i32[]) grid () { o[...] = x[...] + o[...] + 1; }", (const char *[]){ "x, o" }, 1);
-    OK(ctx, clp_run(k, (clp_array[]){ array_i32(x, 1, &n, NULL), array_i32(o, 1, &n, NULL) }, 2, NULL));
+    run(ctx, name, k, (clp_array[]){ array_i32(x, 1, &n, NULL), array_i32(o, 1, &n, NULL) }, 2);
     for (int i = 0; i < 8; i++)
         cr_expect_eq(o[i], i + 2, "%s: element %d: %d", name, i, o[i]);
     clp_kernel_free(k);
@@ -299,7 +306,7 @@ static void check_alias(clp_context *ctx, const char *name)
         x[i] = i;
     clp_kernel *k = batched(ctx, "kernel k(in x: i32[N] block [3] at (i), out o: i32[N] block [3] at (i) alias x)\n"
                                  "grid (i = cdiv(N, 3)) { o[...] = 10 * x[...] + i; }", (const char *[]){ "o, x" }, 1);
-    OK(ctx, clp_run(k, (clp_array[]){ array_i32(x, 2, shape, strides), array_i32(x, 2, shape, strides) }, 2, NULL));
+    run(ctx, name, k, (clp_array[]){ array_i32(x, 2, shape, strides), array_i32(x, 2, shape, strides) }, 2);
     for (int i = 0; i < 8; i++)
         cr_expect_eq(x[i], 10 * i + (i / 2 == 3), "%s: element %d: %d", name, i, x[i]);
     clp_kernel_free(k);
@@ -322,7 +329,7 @@ static void check_strides(clp_context *ctx, const char *name)
     }
     clp_kernel *k = batched(ctx, "kernel k(in x: i32[N], in y: i32[N] block [4] at (i), out o: i32[N] block [4] at (i)) grid (i = cdiv(N, 4))\n"
                                  "{ for (j in 0 .. min(4, N - 4 * i)) { o[j] = x[4 * i + j] + y[j]; } }", (const char *[]){ "x, y, o" }, 1);
-    OK(ctx, clp_run(k, (clp_array[]){ array_i32(x, 2, shape, strides), array_i32(y, 2, shape, NULL), array_i32(o, 2, shape, NULL) }, 3, NULL));
+    run(ctx, name, k, (clp_array[]){ array_i32(x, 2, shape, strides), array_i32(y, 2, shape, NULL), array_i32(o, 2, shape, NULL) }, 3);
     for (int b = 0; b < 3; b++)
         for (int i = 0; i < 5; i++)
             cr_expect_eq(o[5 * b + i], 3 * i + b + 100 * (5 * b + i), "%s: member %d, element %d: %d", name, b, i, o[5 * b + i]);
@@ -344,10 +351,10 @@ static void check_sine(clp_context *ctx, const char *name)
         x[i] = (float)(i - 32) / 7;
     clp_kernel *member = kernel(ctx, text), *k = batched(ctx, text, (const char *[]){ "x, o", "x, o" }, 2);
     for (int i = 0; i < 32; i++)
-        OK(ctx, clp_run(member, (clp_array[]){ { .dtype = CLP_F32, .rank = 1, .shape = &two, .data = x + 2 * i },
-                                               { .dtype = CLP_F32, .rank = 1, .shape = &two, .data = want + 2 * i } }, 2, NULL));
-    OK(ctx, clp_run(k, (clp_array[]){ { .dtype = CLP_F32, .rank = 3, .shape = shape, .strides = strides, .data = x },
-                                      { .dtype = CLP_F32, .rank = 3, .shape = shape, .strides = strides, .data = o } }, 2, NULL));
+        run(ctx, name, member, (clp_array[]){ { .dtype = CLP_F32, .rank = 1, .shape = &two, .data = x + 2 * i },
+                                              { .dtype = CLP_F32, .rank = 1, .shape = &two, .data = want + 2 * i } }, 2);
+    run(ctx, name, k, (clp_array[]){ { .dtype = CLP_F32, .rank = 3, .shape = shape, .strides = strides, .data = x },
+                                     { .dtype = CLP_F32, .rank = 3, .shape = shape, .strides = strides, .data = o } }, 2);
     for (int i = 0; i < 64; i++)
         cr_expect_eq(o[i], want[i], "%s: element %d: %g, expected %g", name, i, o[i], want[i]);
     clp_kernel_free(member);
@@ -370,8 +377,8 @@ static void check_members(clp_context *ctx, const char *name)
     for (int i = 0; i < 15; i++)
         x[i] = i;
     clp_kernel *k = batched(ctx, text, (const char *[]){ "t, a, x, o" }, 1);
-    OK(ctx, clp_run(k, (clp_array[]){ array_i32(t, 2, two, NULL), array_i32(a, 1, &three, NULL), array_i32(x, 2, five, NULL),
-                                      array_i32(o, 2, one, NULL) }, 4, NULL));
+    run(ctx, name, k, (clp_array[]){ array_i32(t, 2, two, NULL), array_i32(a, 1, &three, NULL), array_i32(x, 2, five, NULL),
+                                     array_i32(o, 2, one, NULL) }, 4);
     cr_expect_eq(o[0], 1000 + 0 + 1 + 2 + 3, "%s: %d", name, o[0]);
     cr_expect_eq(o[1], 2000 + 7 + 8 + 9, "%s: %d", name, o[1]);
     cr_expect_eq(o[2], 3000 + 10 + 11 + 14, "%s: %d", name, o[2]);

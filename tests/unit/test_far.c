@@ -9,7 +9,7 @@
 #include "run/run.h"
 #include "support/support.h"
 
-enum { WIDTH = 7864320, N_SETTINGS = 3 };
+enum { WIDTH = 7864320, N_SETTINGS = 3, WALL = 4096 };
 
 static const struct { const char *device; clp_schedule schedule; } settings[N_SETTINGS] = {
     { "interp", CLP_SCHEDULE_AUTO }, { "cl", CLP_SCHEDULE_VECTOR }, { "cl", CLP_SCHEDULE_SIMT },
@@ -34,14 +34,26 @@ static clp_context *context_of(int setting)
     return NULL;
 }
 
-/* Zeros, as many as there are addresses for; NULL: too few, which is said. */
+/* Zeros between two walls of known bytes; NULL: there are not as many addresses, which is said. */
 static int8_t *reserve(size_t n_bytes)
 {
-    void *p = mmap(NULL, n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (p != MAP_FAILED)
-        return p;
-    fprintf(stderr, "skipped: no addresses for %zu bytes\n", n_bytes);
-    return NULL;
+    int8_t *p = mmap(NULL, n_bytes + 2 * WALL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (p == MAP_FAILED) {
+        fprintf(stderr, "skipped: no addresses for %zu bytes\n", n_bytes);
+        return NULL;
+    }
+    memset(p, 0x5c, WALL);
+    memset(p + WALL + n_bytes, 0x5c, WALL);
+    return p + WALL;
+}
+
+/* Its walls must stand. */
+static void give_back(clp_context *ctx, int8_t *data, size_t n_bytes)
+{
+    for (int i = 0; i < WALL; i++)
+        cr_assert(data[i - WALL] == 0x5c && data[(int64_t)n_bytes + i] == 0x5c, "%s: memory around the array was written",
+                  clp_context_device(ctx));
+    munmap(data - WALL, n_bytes + 2 * WALL);
 }
 
 /* Runs it. false: the device has no buffers of this size, which its message says. */
@@ -114,7 +126,7 @@ static void check_rows(int64_t rows)
         if (x) {
             check_blocks(ctx, x, rows);
             check_whole(ctx, x, rows);
-            munmap(x, n_bytes);
+            give_back(ctx, x, n_bytes);
         }
         clp_context_free(ctx);
     }
@@ -152,7 +164,7 @@ Test(far, slices_that_leave_at_the_low_end_do_not_come_back_at_the_high_one)
                          "{ o[...] = x[ds(a, 4, -3)]; p[...] = x[ds(b, 4, -3)]; }", arrays, 5))
                 for (int i = 0; i < 8; i++)
                     cr_expect_eq(o[i], i == 4 ? 7 : 5, "%s: element %d: got %d", clp_context_device(ctx), i, o[i]);
-            munmap(x, (size_t)n);
+            give_back(ctx, x, (size_t)n);
         }
         clp_context_free(ctx);
     }

@@ -9,10 +9,11 @@
 
 enum { MAX_ELEMS = 8192, MAX_ARRAYS = 3, N_SCHEDULES = 2 };
 
-static const struct { const char *name; uint64_t local_bytes, private_bytes, group_size; uint32_t vector_bytes; } smaller[] = {
-    { "no local memory, no private arrays, one work-item", 0, 0, 1, 16 },
-    { "4 KiB, groups of at most 3", 4 << 10, 256, 3, 16 },
-    { "32 KiB, groups of at most 64", 32 << 10, 1 << 10, 64, 32 },
+static const struct { const char *name; uint64_t local_bytes, private_bytes, group_size; uint32_t vector_bytes, loop_rounds; } smaller[] = {
+    { "no local memory, no private arrays, one work-item", 0, 0, 1, 16, 0 },
+    { "4 KiB, groups of at most 3", 4 << 10, 256, 3, 16, 0 },
+    { "32 KiB, groups of at most 64", 32 << 10, 1 << 10, 64, 32, 0 },
+    { "32 KiB, loops that end too soon", 32 << 10, 1 << 10, 64, 32, 65535 },
 };
 enum { N_SMALLER = sizeof smaller / sizeof *smaller };
 
@@ -96,6 +97,8 @@ Test(small, kernels_run_on_smaller_devices)
         limits->private_bytes = smaller[l].private_bytes;
         limits->group_size = smaller[l].group_size;
         limits->vector_bytes = smaller[l].vector_bytes;
+        if (smaller[l].loop_rounds)
+            limits->loop_rounds = smaller[l].loop_rounds;
         snprintf(what, sizeof what, "%s, %s", smaller[l].name, schedule == CLP_SCHEDULE_SIMT ? "simt" : "vector");
         compare_with_interpreter(ctx, interp, what);
         clp_context_free(ctx);

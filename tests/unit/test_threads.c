@@ -21,30 +21,37 @@ static void wrong(worker *w, const char *format, const char *what, double a, dou
         snprintf(w->first_wrong, sizeof w->first_wrong, format, what, a, b);
 }
 
-/* y = a * x + y over arrays of a size of this thread's and round's own, asynchronously in every second round. */
+/* y = a * x + y over arrays of a size of this thread's and round's own: asynchronously, in buffers, or plainly. The memory around
+ * them stays as it was.                                                                                               */
 static void run_one(worker *w, int round)
 {
-    float x[MAX_N], y[MAX_N], a = (float)(w->id + 1);
     int64_t n = 1 + (w->id * 13 + round * 7) % MAX_N;
-    for (int i = 0; i < MAX_N; i++) {
-        x[i] = (float)(i + w->id);
-        y[i] = (float)round;
+    guarded x = guarded_new((size_t)n * sizeof(float)), y = guarded_new((size_t)n * sizeof(float));
+    float *xs = x.data, *ys = y.data, a = (float)(w->id + 1);
+    for (int i = 0; i < n; i++) {
+        xs[i] = (float)(i + w->id);
+        ys[i] = (float)round;
     }
-    clp_array arrays[3] = { { .dtype = CLP_F32, .rank = 1, .shape = &n, .data = x },
-                            { .dtype = CLP_F32, .rank = 1, .shape = &n, .data = y },
+    clp_array arrays[3] = { { .dtype = CLP_F32, .rank = 1, .shape = &n, .data = xs },
+                            { .dtype = CLP_F32, .rank = 1, .shape = &n, .data = ys },
                             { .dtype = CLP_F32, .data = &a } };
     clp_event *event = NULL;
-    clp_status status = round % 2 ? clp_run_async(w->kernel, arrays, 3, NULL, &event) : clp_run(w->kernel, arrays, 3, NULL);
+    bool is_whole = true;
+    clp_status status = round % 3 == 0   ? clp_run(w->kernel, arrays, 3, NULL)
+                        : round % 3 == 1 ? clp_run_async(w->kernel, arrays, 3, NULL, &event)
+                                         : run_guarded(w->ctx, w->kernel, arrays, 3, NULL, &is_whole);
     if (!status && event)
         status = clp_event_wait(event);
     clp_event_free(event);
     if (status)
         wrong(w, "%s: status %g, round %g", clp_last_error(w->ctx), (double)status, (double)round);
-    for (int i = 0; i < MAX_N; i++) {
-        float want = (float)round + (i < n ? a * (float)(i + w->id) : 0);
-        if (y[i] != want)
-            wrong(w, "%s: %g, expected %g", "element", y[i], want);
-    }
+    for (int i = 0; i < n; i++)
+        if (ys[i] != (float)round + a * (float)(i + w->id))
+            wrong(w, "%s: %g, expected %g", "element", ys[i], (float)round + a * (float)(i + w->id));
+    if (!is_whole || !guarded_is_whole(&x) || !guarded_is_whole(&y))
+        wrong(w, "%s (%g, %g)", "memory around an array was written", (double)n, (double)round);
+    guarded_free(&x);
+    guarded_free(&y);
 }
 
 /* A launch that fails with a message of this thread's own. */
