@@ -283,8 +283,8 @@ static bool fit_by_value(const clpi_emit *e, const clpi_code *code)
 
 static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
 {
-    clpi_str_add(s, "__kernel __attribute__((reqd_work_group_size(%llu, 1, 1)))\nvoid %s(",
-                 (unsigned long long)e->s->group_size, code->kernels[0].name);
+    const char *size = clpi_text(e, " __attribute__((reqd_work_group_size(%llu, 1, 1)))", (unsigned long long)e->s->group_size);
+    clpi_str_add(s, "__kernel%s\nvoid %s(", clpi_has_spare_lanes(e) ? "" : size, code->kernels[0].name);
     const char *comma = "";
     for (int i = 0; i < code->n_buffers; i++) {
         const clpi_operand *x = &e->ir->operands[code->buffers[i]];

@@ -70,6 +70,7 @@ const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes);  /* 
 
 /* ---- Around one program (emit_program.c) ---- */
 void clpi_emit_kernel(clpi_emit *e);
+bool clpi_has_spare_lanes(const clpi_emit *e);                               /* the device runs work-items that no group has */
 
 /* ---- Values and memory of a nest (emit_value.c, emit_memory.c) ---- */
 bool        clpi_begin_nest(clpi_emit *e, const clpi_nest *n, const clpi_mapping *m);

@@ -372,6 +372,13 @@ static void emit_cut(clpi_emit *e)
     clpi_line(e, "    *cut = 1;");
 }
 
+/* Such a compiler runs work-items in vectors, those of the vector that the group lacks too: they read zeros, write nothing and go
+ * round loops with the others, it may be for ever. They get no sequence. Known to be of one work-item, the group would have the id 0 in all. */
+bool clpi_has_spare_lanes(const clpi_emit *e)
+{
+    return e->s->limits.loop_rounds > 0 && !clpi_is_simt(e);
+}
+
 void clpi_emit_kernel(clpi_emit *e)
 {
     if (clpi_is_simt(e))
@@ -383,8 +390,9 @@ void clpi_emit_kernel(clpi_emit *e)
                   e->fault_words);
         clpi_line(e, "int n_faults = 0;");
     }
-    clpi_open(e, "for (ulong sequence = get_group_id(0); sequence < (ulong)%s; sequence += get_num_groups(0))",
-              clpi_number_text(e, CLPI_NUMBER_N_SEQUENCES, 0, 0));
+    const char *n = clpi_number_text(e, CLPI_NUMBER_N_SEQUENCES, 0, 0);
+    clpi_open(e, "for (ulong sequence = get_group_id(0)%s; sequence < (ulong)%s; sequence += get_num_groups(0))",
+              clpi_has_spare_lanes(e) ? clpi_text(e, " + get_local_id(0) * (ulong)%s", n) : "", n);
     if (e->s->has_print)
         clpi_line(e, "ulong step = 0;");
     emit_parallel_ids(e);
