@@ -215,44 +215,77 @@ static bool is_unsettled(const clpi_check *check, int operand, const int64_t *el
     return clpi_is_result(check, operand) && check->is_unsettled[operand][clpi_element_number(check, operand, element)];
 }
 
-static clp_status report_granule(const details *d, uint64_t granule, const detail *g, clpi_found *last)
+/* What a granule says of the element that it is part of; false: nothing. */
+static bool found_of(const details *d, uint64_t granule, const detail *g, clpi_found *out)
 {
     const clpi_check *check = d->r->check;
     const clpi_op *ops = check->ir->ops.items;
     int64_t element[CLP_MAX_RANK] = { 0 };
-    const int pair = g->rank % RANK_HARD;
-    clpi_found found = { .operand = operand_of(check->ir, g), .n_programs = 2, .axes = g->axes,
-                         .is_read = pair == RANK_WRITE_WRITE && (g->met >> RANK_WRITE_READ & 1),
-                         .is_updated = pair != RANK_WRITE_ATOMIC && (g->met >> RANK_WRITE_ATOMIC & 1) };
-    if (!clpi_shadow_element(check, found.operand, granule, element))
-        return CLP_OK;
-    const bool is_weak = g->rank < RANK_HARD && !is_unsettled(check, found.operand, element);
-    found.kind = is_weak                                                    ? CLP_FINDING_RACE_SAME_VALUE
-                 : ops[g->pair[0].op].operand != ops[g->pair[1].op].operand ? CLP_FINDING_ALIAS_RACE
-                                                                          : CLP_FINDING_RACE;
+    *out = (clpi_found){ .operand = operand_of(check->ir, g), .n_programs = 2, .axes = g->axes };
+    if (!clpi_shadow_element(check, out->operand, granule, element))
+        return false;
+    const bool is_weak = g->rank < RANK_HARD && !is_unsettled(check, out->operand, element);
+    out->kind = is_weak                                                    ? CLP_FINDING_RACE_SAME_VALUE
+                : ops[g->pair[0].op].operand != ops[g->pair[1].op].operand ? CLP_FINDING_ALIAS_RACE
+                                                                         : CLP_FINDING_RACE;
     if (!is_weak)
         unsettle(check, granule);
-    /* The next granule of an element that was counted adds nothing but its axes. */
-    bool is_new = found.operand != last->operand || memcmp(element, last->element, sizeof element) != 0;
-    clpi_found_element(&found, element, check->ir->operands[found.operand].rank);
-    found.n_elements = is_new;
+    clpi_found_element(out, element, check->ir->operands[out->operand].rank);
     for (int i = 0; i < 2; i++) {
-        found.op[i] = g->pair[i].op;
-        program_of(check->snapshot.bound, g->pair[i].program, found.program[i]);
+        out->op[i] = g->pair[i].op;
+        program_of(check->snapshot.bound, g->pair[i].program, out->program[i]);
     }
-    *last = found;
-    return clpi_report_add(check->report, &found);
+    return true;
 }
 
+/* NULL: it is not racy, or another turn's. */
+static const detail *detail_of(const details *d, uint64_t granule)
+{
+    const uint64_t number = clpi_owners_number_of(&d->r->owners, granule);
+    const detail *g = number > d->base && number <= d->base + d->n ? &d->items[number - d->base - 1] : NULL;
+    return g && g->rank ? g : NULL;
+}
+
+/* met: by any granule of the element. */
+static clp_status report_element(clp_report *report, clpi_found *found, uint8_t rank, uint8_t met)
+{
+    const int pair = rank % RANK_HARD;
+    if (found->operand < 0)
+        return CLP_OK;
+    found->is_read = pair == RANK_WRITE_WRITE && (met >> RANK_WRITE_READ & 1);
+    found->is_updated = pair != RANK_WRITE_ATOMIC && (met >> RANK_WRITE_ATOMIC & 1);
+    return clpi_report_add(report, found);
+}
+
+/* An element of several granules is one finding: the worst pair, the first among equals, and the axes of all. As it is no weak one when
+ * any of them unsettles it, that is found out first. */
 static clp_status report_details(const details *d)
 {
-    clpi_found last = { .operand = -1 };
-    for (uint64_t granule = 0; granule < d->r->check->snapshot.n_granules; granule++) {
-        uint64_t number = clpi_owners_number_of(&d->r->owners, granule);
-        if (number > d->base && number <= d->base + d->n && d->items[number - d->base - 1].rank)
-            CLP_TRY(report_granule(d, granule, &d->items[number - d->base - 1], &last));
+    const clpi_check *check = d->r->check;
+    const uint64_t n_granules = check->snapshot.n_granules;
+    clpi_found worst = { .operand = -1 }, found;
+    uint8_t rank = 0, met = 0;
+    for (uint64_t granule = 0; granule < n_granules; granule++) {
+        const detail *g = detail_of(d, granule);
+        if (g && g->rank >= RANK_HARD)
+            unsettle(check, granule);
     }
-    return CLP_OK;
+    for (uint64_t granule = 0; granule < n_granules; granule++) {
+        const detail *g = detail_of(d, granule);
+        if (!g || !found_of(d, granule, g, &found))
+            continue;
+        const bool is_next = found.operand == worst.operand && memcmp(found.element, worst.element, sizeof found.element) == 0;
+        const uint32_t axes = found.axes | (is_next ? worst.axes : 0);
+        if (!is_next)
+            CLP_TRY(report_element(check->report, &worst, rank, met));
+        met = (uint8_t)(g->met | (is_next ? met : 0));
+        if (!is_next || g->rank > rank) {
+            worst = found;
+            rank = g->rank;
+        }
+        worst.axes = axes;
+    }
+    return report_element(check->report, &worst, rank, met);
 }
 
 static clp_status races_close(void *state)

@@ -206,6 +206,20 @@ Test(check, elements_of_different_sizes_in_one_memory)
     clp_report_free(report);
     clp_kernel_free(kernel);
 
+    /* Both halves of o[0] race, the first of them with the value that is there. */
+    int32_t words[2] = { 0 };
+    OK(ctx, clp_kernel_from_text(ctx, "kernel k(inout o: i32[2], inout h: i16[4])\ngrid (i = 2)\n{\n    if (i == 0) { o[0] = 0x20001; }\n"
+                                 "    else { h[0] = 1; h[1] = 7; }\n}\n", NULL, NULL, &kernel));
+    report = check_kernel(ctx, kernel, (clp_array[]){ ARRAY(CLP_I32, words, 2), ARRAY(CLP_I16, words, 4) }, 2, &races_alone);
+    said[0] = '\0';
+    s = (text_room){ said, sizeof said };
+    for (int i = 0; i < clp_report_n_findings(report); i++)
+        if (clp_report_finding(report, i)->n_programs == 2)
+            say_finding(&s, clp_report_finding(report, i));
+    cr_expect_str_eq(said, "alias-race o[0] x1 [0:1]: (0) at 4:19, (1) at 5:22; axis i\n", "%s", said);
+    clp_report_free(report);
+    clp_kernel_free(kernel);
+
     uint8_t nibbles[4] = { 0 };
     expect_races(ctx, "kernel k(inout o: i4[8])\ngrid (i = 8)\n{\n    o[i] = 1;\n}\n", (clp_array[]){ ARRAY(CLP_I4, nibbles, 8) }, 1, NULL, "");
     expect_races(ctx, "kernel k(inout o: i4[8])\ngrid (i = 7)\n{\n    o[i] = 1;\n    o[i + 1] = 2;\n}\n",
