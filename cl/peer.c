@@ -60,11 +60,12 @@ clp_status clpi_peer_empty_new(clp_context *ctx, clp_buffer *argument, clpi_peer
     return status;
 }
 
-clp_status clpi_peer_empty_launch(clpi_peer_empty *e)
+clp_status clpi_peer_empty_launch(clpi_peer_empty *e, int64_t n)
 {
     const size_t one = 1;
-    CLPI_CL_TRY(e->env, "clEnqueueNDRangeKernel",
-                clEnqueueNDRangeKernel(e->queue, e->kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+    for (int64_t i = 0; i < n; i++)
+        CLPI_CL_TRY(e->env, "clEnqueueNDRangeKernel",
+                    clEnqueueNDRangeKernel(e->queue, e->kernel, 1, NULL, &one, &one, 0, NULL, NULL));
     CLPI_CL_TRY(e->env, "clFinish", clFinish(e->queue));
     return CLP_OK;
 }

@@ -13,11 +13,11 @@ typedef struct clpi_peer_pair {
 } clpi_peer_pair;
 clp_status clpi_peer_copy(clp_context *ctx, const clpi_peer_pair *pairs, int n_pairs);
 
-/* A kernel that does nothing, with a queue that does nothing but run it; a launch is clEnqueueNDRangeKernel and
- * clFinish. */
+/* A kernel that does nothing, with a queue that does nothing but run it; n launches are as many clEnqueueNDRangeKernel
+ * and one clFinish. */
 typedef struct clpi_peer_empty clpi_peer_empty;
 clp_status clpi_peer_empty_new(clp_context *ctx, clp_buffer *argument, clpi_peer_empty **out_empty);
-clp_status clpi_peer_empty_launch(clpi_peer_empty *empty);
+clp_status clpi_peer_empty_launch(clpi_peer_empty *empty, int64_t n);
 void clpi_peer_empty_free(clpi_peer_empty *empty);
 
 /* clBuildProgram of a text that the device's compiler has not seen: serial makes it another one for its caches. */

@@ -1,8 +1,9 @@
 /* bench: `clpallas bench`: what clpallas does, each beside what a user would call instead, measured in the same run.
- * In: names of rows. Out: a table, or JSON: for every peer the ratio of the minima, the peer's time over ours.
+ * In: names of rows. Out: a table, or JSON, and a picture: for every peer the ratio of the minima, the peer's time over ours.
  * Decides which rows are run: those named, where a name stands for all that it is the beginning of; without names, all.
  */
 #define _XOPEN_SOURCE 700
+#include <errno.h>
 #include <ftw.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,14 +11,7 @@
 #include <unistd.h>
 
 #include "bench.h"
-
-static const bench_row *const suites[] = {
-#ifdef CLPALLAS_OPENCL
-    bench_device_rows,
-#endif
-    bench_interp_rows
-};
-enum { N_SUITES = sizeof suites / sizeof *suites };
+#include "output.h"
 
 /* ---- What rows share ---- */
 
@@ -31,136 +25,55 @@ clp_kernel *bench_kernel(const bench *b, clp_context *ctx, const char *name, con
     return k;
 }
 
-void bench_fill(float *data, int64_t n, uint32_t seed)
+void bench_fill(clp_array *a, uint32_t seed, int64_t below)
 {
+    const bool is_float = a->dtype == CLP_F16 || a->dtype == CLP_BF16 || a->dtype == CLP_F32 || a->dtype == CLP_F64;
+    const int64_t span = below ? below : 256, from = below || a->dtype == CLP_U8 ? 0 : -128;
     uint32_t state = seed * 2654435761u + 12345u;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0, n = array_elems(a); i < n; i++) {
         state = state * 1664525u + 1013904223u;
-        data[i] = (float)(state >> 8) / (float)(1 << 23) - 1;
+        const double unit = (double)(state >> 8) / (double)(1 << 24);
+        if (a->dtype == CLP_F32)
+            ((float *)a->data)[i] = (float)(2 * unit - 1);
+        else
+            array_set(a, i, is_float ? 2 * unit - 1 : (double)(from + (int64_t)(unit * (double)span)));
     }
-}
-
-/* ---- Output ---- */
-
-static const char *with_unit(char *text, size_t n_bytes, double seconds)
-{
-    const double scale = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
-    const char *unit = seconds >= 1 ? "s" : seconds >= 1e-3 ? "ms" : "us";
-    snprintf(text, n_bytes, "%.3g %s", seconds * scale, unit);
-    return text;
-}
-
-/* How fast that is, where work or traffic is counted. */
-static const char *rate(char *text, size_t n_bytes, const contest *c, double seconds)
-{
-    *text = '\0';
-    if (c->flops > 0)
-        snprintf(text, n_bytes, "%.3g GFLOP/s", c->flops / seconds / 1e9);
-    else if (c->bytes > 0)
-        snprintf(text, n_bytes, "%.3g GB/s", c->bytes / seconds / 1e9);
-    return text;
-}
-
-static void table_head(void)
-{
-    printf("%-16s %-16s %-28s %10s %10s  %-14s %7s\n", "work", "shape", "who", "minimum", "median", "rate", "ratio");
-}
-
-static void table_line(const contest *c, int i)
-{
-    char least[32], median[32], speed[32], ratio[32] = "";
-    const side *s = &c->sides[i], *ours = &c->sides[0];
-    if (i > 0 && s->n_times)
-        snprintf(ratio, sizeof ratio, "%.3g", s->min_s / ours->min_s);
-    printf("%-16s %-16s %-28s ", i ? "" : c->work, i ? "" : c->shape, s->name);
-    if (*s->missing)
-        printf("peer missing: %s\n", s->missing);
-    else
-        printf("%10s %10s  %-14s %7s%s%s\n", with_unit(least, sizeof least, s->min_s),
-               with_unit(median, sizeof median, s->median_s), rate(speed, sizeof speed, c, s->min_s), ratio,
-               i || !*c->params ? "" : " ", i ? "" : c->params);
-}
-
-static void json_row(const contest *c, int i, bool is_first)
-{
-    const side *s = &c->sides[i], *ours = &c->sides[0];
-    printf("%s\n  {\"work\": ", is_first ? "" : ",");
-    json_string(stdout, c->work);
-    printf(", \"shape\": ");
-    json_string(stdout, c->shape);
-    printf(", \"params\": ");
-    json_string(stdout, c->params);
-    printf(", \"ours_s\": %.9g, \"ours_median_s\": %.9g, \"ours_runs\": %d, \"peer\": ", ours->min_s, ours->median_s,
-           ours->n_times);
-    json_string(stdout, s->name);
-    if (*s->missing) {
-        printf(", \"peer_s\": null, \"ratio\": null, \"missing\": ");
-        json_string(stdout, s->missing);
-        putchar('}');
-        return;
-    }
-    printf(", \"peer_s\": %.9g, \"peer_median_s\": %.9g, \"peer_runs\": %d, \"ratio\": %.6g", s->min_s, s->median_s,
-           s->n_times, s->min_s / ours->min_s);
-    if (c->flops > 0)
-        printf(", \"flops\": %.17g", c->flops);
-    if (c->bytes > 0)
-        printf(", \"bytes\": %.17g", c->bytes);
-    putchar('}');
-}
-
-/* Of peers that are ways to do the same, the fastest stands in the JSON. */
-static int fastest_peer(const contest *c)
-{
-    int best = 1;
-    for (int i = 2; i < c->n_sides; i++)
-        if (c->sides[i].n_times && c->sides[i].min_s < c->sides[best].min_s)
-            best = i;
-    return best;
-}
-
-static void print_contest(const bench *b, const contest *c, bool *is_first)
-{
-    const int fastest = c->fastest_peer_only ? fastest_peer(c) : 0;
-    for (int i = 0; i < c->n_sides; i++) {
-        if (i > 0 && fastest && i != fastest)
-            continue;
-        if (!b->o->json)
-            table_line(c, i);
-        else if (i > 0) {
-            json_row(c, i, *is_first);
-            *is_first = false;
-        }
-    }
-    fflush(stdout);
 }
 
 /* ---- The machine ---- */
 
-static void cpu_name(char *out, size_t n_bytes)
+static void cpu_line(const char *key, char *out, size_t n_bytes)
 {
-    struct utsname u;
-    snprintf(out, n_bytes, "%s", uname(&u) < 0 ? "unknown" : u.machine);
     FILE *file = fopen("/proc/cpuinfo", "r");
-    char line[256];
-    while (file && fgets(line, sizeof line, file)) {
-        const char *value = strncmp(line, "model name", 10) ? NULL : strchr(line, ':');
+    static const size_t room = 8192;
+    char *line = malloc(room);
+    while (file && line && fgets(line, (int)room, file)) {
+        const char *value = strncmp(line, key, strlen(key)) ? NULL : strchr(line, ':');
         if (value) {
             snprintf(out, n_bytes, "%.*s", (int)strcspn(value + 2, "\n"), value + 2);
             break;
         }
     }
+    free(line);
     if (file)
         fclose(file);
 }
 
+static void cpu_name(char *out, size_t n_bytes)
+{
+    struct utsname u;
+    snprintf(out, n_bytes, "%s", uname(&u) < 0 ? "unknown" : u.machine);
+    cpu_line("model name", out, n_bytes);
+}
+
 /* PoCL keeps what it compiles; here it must compile, and leave nothing behind. It reads this before the first OpenCL
  * call. */
-static int empty_cache(char *dir, size_t n_bytes)
+static int make_folder(bench *b)
 {
     const char *tmp = getenv("TMPDIR");
-    snprintf(dir, n_bytes, "%s/clpallas-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(dir) || setenv("POCL_CACHE_DIR", dir, 1))
-        return fail("%s: no folder can be made there", dir);
+    snprintf(b->folder, sizeof b->folder, "%s/clpallas-bench-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    if (!mkdtemp(b->folder) || setenv("POCL_CACHE_DIR", b->folder, 1))
+        return fail("%s: no folder can be made there", b->folder);
     return DONE;
 }
 
@@ -172,7 +85,7 @@ static int remove_entry(const char *path, const struct stat *s, int kind, struct
     return remove(path);
 }
 
-/* ---- The command ---- */
+/* ---- Names ---- */
 
 static bool is_named(const char *row, const char *name)
 {
@@ -192,9 +105,8 @@ static int check_names(const options *o)
 {
     for (int i = 0; i < o->names.n; i++) {
         bool found = false;
-        for (int s = 0; s < N_SUITES; s++)
-            for (const bench_row *row = suites[s]; row->name; row++)
-                found = found || is_named(row->name, o->names.items[i].name);
+        for (const bench_row *row = bench_rows; row->name; row++)
+            found = found || is_named(row->name, o->names.items[i].name);
         if (!found)
             return fail_usage("bench: there is no row %s; clpallas bench --list", o->names.items[i].name);
     }
@@ -203,59 +115,99 @@ static int check_names(const options *o)
 
 static int list_rows(void)
 {
-    for (int s = 0; s < N_SUITES; s++)
-        for (const bench_row *row = suites[s]; row->name; row++)
-            printf("%-16s %s\n", row->name, row->does);
+    for (const bench_row *row = bench_rows; row->name; row++) {
+        printf("%-22s ", row->name);
+        if (row->does) {
+            printf("%s\n", row->does);
+            continue;
+        }
+        printf("%s%s%s, %s;", row->kernel, row->params ? " with " : "", row->params ? row->params : "", row->shape);
+        for (int i = 0; i < MAX_PEERS && row->peers[i].peer; i++)
+            printf("%s %s", i ? "," : "", row->peers[i].peer->name);
+        printf("\n");
+    }
     return DONE;
 }
 
-static int run_suite(bench *b, const bench_row *rows, bool needs_device, bool *is_first)
+/* ---- Rows ---- */
+
+/* Where results go. */
+typedef struct sink {
+    bool is_json, is_first;
+    FILE *bars; /* NULL: no picture */
+    int n_bars;
+} sink;
+
+static int run_row(bench *b, const bench_row *row, sink *out)
 {
-    int status = DONE;
-    contest *c = malloc(sizeof *c);
+    if (!row->on_interp && !b->ctx) {
+        fprintf(stderr, "clpallas: %s left out: it needs an OpenCL device\n", row->name);
+        return DONE;
+    }
+    contest *c = calloc(1, sizeof *c);
     if (!c)
         return fail("out of memory");
-    for (const bench_row *row = rows; !status && row->name; row++) {
-        if (!is_wanted(b->o, row))
-            continue;
-        if (needs_device && !b->ctx) {
-            fprintf(stderr, "clpallas: %s left out: it needs an OpenCL device\n", row->name);
-            continue;
-        }
-        const bool shows_progress = !b->o->quiet && isatty(STDERR_FILENO);
-        if (shows_progress)
-            fprintf(stderr, "%s ...", row->name);
-        memset(c, 0, sizeof *c);
-        status = row->run(b, row, c);
-        if (shows_progress)
-            fprintf(stderr, "\r\033[K");
-        if (!status)
-            print_contest(b, c, is_first);
-    }
+    const bool shows_progress = !b->o->quiet && isatty(STDERR_FILENO);
+    if (shows_progress)
+        fprintf(stderr, "%s ...", row->name);
+    c->work = row->name;
+    c->flops = row->flops;
+    snprintf(c->shape, sizeof c->shape, "%s", row->shape ? row->shape : "");
+    snprintf(c->params, sizeof c->params, "%s", b->o->params && row->kernel ? b->o->params : row->params ? row->params : "");
+    const int status = row->run ? row->run(b, row, c) : run_work(b, row, c);
+    if (shows_progress)
+        fprintf(stderr, "\r\033[K");
+    if (!status && out->is_json)
+        json_contest(c, &out->is_first);
+    else if (!status)
+        print_contest(c);
+    if (!status && out->bars)
+        svg_bars_add(out->bars, c, &out->n_bars);
     free(c);
     return status;
 }
 
+static int run_rows(bench *b, sink *out)
+{
+    int status = DONE;
+    for (const bench_row *row = bench_rows; !status && row->name; row++)
+        if (is_wanted(b->o, row))
+            status = run_row(b, row, out);
+    return status;
+}
+
+/* ---- The command ---- */
+
 /* The device of the rows that need one; on the interpreter there are none of them to run. */
-static int open_device(bench *b)
+static int open_contexts(bench *b, clp_context **device)
 {
     const clp_context_opts opts = { .device = b->o->on, .schedule = b->o->schedule };
-    if (clp_context_new(&opts, &b->ctx))
+    if (clp_context_new(&opts, device) || clp_context_new(&(clp_context_opts){ .device = "interp" }, &b->interp))
         return fail_library(NULL);
-    b->device = clp_context_device(b->ctx);
+    b->device = clp_context_device(*device);
+    b->ctx = strncmp(b->device, "cl", 2) ? NULL : *device;
     return DONE;
 }
 
-static int run_rows(bench *b)
+static int write_picture(const bench *b, const char *cpu, const char *bars, int n_bars)
 {
-    char cpu[160];
-    bool is_first = true;
-    clp_context *ctx = b->ctx;
-    const bool has_device = !strncmp(b->device, "cl", 2);
+    output w;
+    if (!output_open(&w, b->o->svg))
+        return fail("%s: %s", b->o->svg, strerror(errno));
+    svg_bars_write(w.file, cpu, b->device, bars, n_bars);
+    return output_close(&w, !ferror(w.file)) ? DONE : fail("%s: %s", b->o->svg, strerror(errno));
+}
+
+static int measure(bench *b)
+{
+    char cpu[160], *bars = NULL;
+    size_t n_bars_bytes;
+    sink out = { .is_json = b->o->json, .is_first = true, .bars = b->o->svg ? open_memstream(&bars, &n_bars_bytes) : NULL };
     cpu_name(cpu, sizeof cpu);
-    if (!has_device)
-        b->ctx = NULL;
-    if (b->o->json) {
+    b->cpu_flags[0] = ' ';
+    cpu_line("flags", b->cpu_flags + 1, sizeof b->cpu_flags - 2);
+    strcat(b->cpu_flags, " ");
+    if (out.is_json) {
         printf("{\"cpu\": ");
         json_string(stdout, cpu);
         printf(", \"device\": ");
@@ -263,31 +215,35 @@ static int run_rows(bench *b)
         printf(", \"rows\": [");
     } else if (!b->o->quiet) {
         printf("%s; device %s\nratio: the peer's time over ours, of the minima\n\n", cpu, b->device);
-        table_head();
+        print_head();
     }
-    int status = DONE;
-    for (int s = 0; !status && s < N_SUITES; s++)
-        status = run_suite(b, suites[s], suites[s] != bench_interp_rows, &is_first);
-    if (b->o->json)
+    int status = run_rows(b, &out);
+    if (out.is_json)
         printf("\n]}\n");
-    b->ctx = ctx;
+    if (out.bars && (fclose(out.bars) || !bars))
+        status = status ? status : fail("out of memory");
+    if (!status && b->o->svg)
+        status = write_picture(b, cpu, bars, out.n_bars);
+    free(bars);
     return status;
 }
 
 int command_bench(const options *o)
 {
-    char cache[256];
     bench b = { .o = o };
+    clp_context *device = NULL;
     int status = check_names(o);
     if (status || o->list)
         return status ? status : list_rows();
-    status = empty_cache(cache, sizeof cache);
+    status = make_folder(&b);
     if (status)
         return status;
-    status = open_device(&b);
+    status = open_contexts(&b, &device);
     if (!status)
-        status = run_rows(&b);
-    clp_context_free(b.ctx);
-    nftw(cache, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+        status = measure(&b);
+    torch_stop(b.torch);
+    clp_context_free(b.interp);
+    clp_context_free(device);
+    nftw(b.folder, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
     return status;
 }

@@ -20,17 +20,39 @@ side *contest_add(contest *c, const char *name, int (*once)(void *user), void *u
     return s;
 }
 
+void contest_done(contest *c)
+{
+    for (int i = 0; i < c->n_sides; i++)
+        if (c->sides[i].done)
+            c->sides[i].done(c->sides[i].user);
+}
+
+bool side_counts(const contest *c, int i)
+{
+    const side *s = &c->sides[i];
+    if (i == 0 || !s->n_times)
+        return false;
+    for (int k = 1; k < c->n_sides; k++)
+        if (k != i && s->group && c->sides[k].group == s->group && c->sides[k].n_times && c->sides[k].min_s < s->min_s)
+            return false;
+    return true;
+}
+
 /* One sample of n runs. */
 static int sample(side *s, int n, double *out_s)
 {
     int status = DONE;
     const double start = seconds_now();
+    if (s->many) {
+        status = s->many(s->user, n, out_s);
+        *out_s /= n;
+        return status;
+    }
     for (int i = 0; !status && i < n; i++)
         status = s->once(s->user);
     *out_s = (seconds_now() - start) / n;
     return status;
 }
-
 /* How many runs make a sample, found in the first turn. */
 static int find_batch(side *s, int *out_n)
 {

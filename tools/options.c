@@ -60,6 +60,7 @@ static const row rows[] = {
     { "--trace", TRACE, TAKES_TRACE, "AXIS=N,...",
       "what one program does: the value of every statement; axes that are left out are 0; \"first\": all" },
     { "--svg", SVG, TAKES_SVG, "FILE", "draw into an SVG file instead of the terminal" },
+    { "--svg", SVG, TAKES_BENCH, "FILE", "draw the ratios, of what is wanted, as bars into an SVG file" },
     { "--output", FILE_OUT, TAKES_STAGE, "FILE", "write to a file" },
     { "--list", LIST, TAKES_BENCH, NULL, "say what there is to be measured" },
     { "--quiet", QUIET, 0, NULL, "say less" },
