@@ -206,6 +206,7 @@ const peer peer_loop = { .name = "a loop in C", .add = add_loop };
 
 /* ---- Copies ---- */
 
+#ifdef CLPALLAS_OPENCL
 /* From one array of half the work's bytes to another: as many bytes are moved in all. */
 typedef struct copies {
     work *w;
@@ -227,7 +228,6 @@ static void done_copies(void *user)
     free(c);
 }
 
-#ifdef CLPALLAS_OPENCL
 static int once_copy_buffer(void *user)
 {
     const copies *c = user;
