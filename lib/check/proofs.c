@@ -4,6 +4,7 @@
  * Decides that an example of a race in a launch of other shapes is a finding, as the kernel takes that launch and gives no sign;
  * one of an index or a block outside is a line, as such a launch fails and says so. Of what was found on these arrays nothing more
  * is said.                                                                                                                */
+#include <assert.h>
 #include <string.h>
 
 #include "check/check.h"
@@ -39,41 +40,32 @@ static bool has_race(const clpi_check *check, int storage)
     return false;
 }
 
-static clp_status add_races(const clpi_check *check, const clpi_proofs *proofs)
+/* Whether a finding on these arrays has said it. */
+static bool is_said(const clpi_check *check, const clpi_claim *claim)
 {
-    for (int i = 0; i < proofs->n_races; i++) {
-        const clpi_race_proof *race = &proofs->races[i];
-        clpi_str s;
-        if (has_race(check, race->storage))
-            continue;
-        clpi_str_init(&s, check->env);
-        clpi_race_proof_print(check->ir, race, &s);
-        CLP_TRY(race->proof.witness ? add_example(check, race->proof.witness, &s) : add_line(check, &s));
+    switch (claim->kind) {
+    case CLPI_CLAIM_NO_RACE: return has_race(check, claim->operand);
+    case CLPI_CLAIM_BLOCK_INSIDE: return clpi_report_has(check->report, CLP_FINDING_BLOCK_OUTSIDE, claim->operand, 0);
+    case CLPI_CLAIM_INDEX_INSIDE: return clpi_report_has(check->report, CLP_FINDING_OUT_OF_BOUNDS, -1, claim->op);
     }
-    return CLP_OK;
+    assert(0 && "a kind of claim");
+    return true;
 }
 
-static clp_status add_places(const clpi_check *check, const clpi_proofs *proofs)
+/* Of races a line each; of blocks and indices one together, unless there is one to name. */
+static clp_status add_claims(const clpi_check *check, const clpi_proofs *proofs)
 {
     bool is_open = false;
-    clpi_str s;
-    for (int i = 0; i < proofs->n_blocks; i++) {
-        const clpi_block_proof *block = &proofs->blocks[i];
-        is_open = is_open || block->proof.verdict != CLPI_PROVED;
-        if (block->proof.verdict == CLPI_PROVED || clpi_report_has(check->report, CLP_FINDING_BLOCK_OUTSIDE, block->operand, 0))
+    for (int i = 0; i < proofs->n; i++) {
+        const clpi_claim *claim = &proofs->claims[i];
+        const bool is_race = claim->kind == CLPI_CLAIM_NO_RACE, is_proved = claim->verdict == CLPI_PROVED;
+        clpi_str s;
+        is_open = is_open || (!is_race && !is_proved);
+        if (is_said(check, claim) || (!is_race && is_proved))
             continue;
         clpi_str_init(&s, check->env);
-        clpi_block_proof_print(check->ir, block, &s);
-        CLP_TRY(add_line(check, &s));
-    }
-    for (int i = 0; i < proofs->n_ranges; i++) {
-        const clpi_range_proof *range = &proofs->ranges[i];
-        is_open = is_open || range->proof.verdict != CLPI_PROVED;
-        if (range->proof.verdict == CLPI_PROVED || clpi_report_has(check->report, CLP_FINDING_OUT_OF_BOUNDS, -1, range->op))
-            continue;
-        clpi_str_init(&s, check->env);
-        clpi_range_proof_print(check->ir, range, &s);
-        CLP_TRY(add_line(check, &s));
+        clpi_claim_print(check->ir, claim, &s);
+        CLP_TRY(is_race && claim->witness ? add_example(check, claim->witness, &s) : add_line(check, &s));
     }
     return is_open ? CLP_OK : clpi_report_fact(check->report, "blocks and indices: none lies outside: proved for all shapes");
 }
@@ -89,13 +81,13 @@ static bool are_same(const clp_array *a, const clp_array *b)
 }
 
 /* Whether what is proved of operands that share storage holds for these arrays: they are given as one and the same. */
-static bool are_aliases_one_array(const clpi_check *check, const clpi_race_proof *proof)
+static bool are_aliases_one_array(const clpi_check *check, const clpi_claim *claim)
 {
     const clpi_ir *ir = check->ir;
     bool are = true;
-    for (int i = 0; proof->needs_one_array && i < ir->n_operands; i++) {
-        const int a = clpi_array_number(ir, proof->storage), b = clpi_array_number(ir, i);
-        if (check->plan->storage[i] == proof->storage)
+    for (int i = 0; claim->needs_one_array && i < ir->n_operands; i++) {
+        const int a = clpi_array_number(ir, claim->operand), b = clpi_array_number(ir, i);
+        if (check->plan->storage[i] == claim->operand)
             are = are && a < check->n_arrays && b < check->n_arrays && are_same(&check->arrays[a], &check->arrays[b]);
     }
     return are;
@@ -108,12 +100,10 @@ clp_status clpi_check_proofs(clpi_check *check)
     clpi_arena_init(&arena, check->env);
     clp_status status = clpi_prove(check->env, &arena, check->ir, check->plan, &proofs);
     if (!status)
-        status = add_races(check, proofs);
-    if (!status)
-        status = add_places(check, proofs);
+        status = add_claims(check, proofs);
     bool holds = !status && proofs->all_proved;
-    for (int i = 0; holds && i < proofs->n_races; i++)
-        holds = are_aliases_one_array(check, &proofs->races[i]);
+    for (int i = 0; holds && i < proofs->n; i++)
+        holds = are_aliases_one_array(check, &proofs->claims[i]);
     if (holds)
         clpi_report_all_proved(check->report);
     clpi_arena_done(&arena);

@@ -177,23 +177,24 @@ static int list_accesses(const prover *p, int storage, bool of_blocks, access **
     return *out ? n : -1;
 }
 
-static clp_status prove_storage(prover *p, clpi_race_proof *out)
+static clp_status prove_no_race(prover *p, clpi_claim *out)
 {
     access *list;
     for (int of_ops = 0; of_ops < 2; of_ops++) {
         const clpi_arena_mark mark = clpi_arena_mark_get(p->arena);
-        const int n = list_accesses(p, out->storage, !of_ops, &list);
+        const int n = list_accesses(p, out->operand, !of_ops, &list);
         if (n < 0)
             return CLP_ERR_OOM;
         p->symbols->why = CLPI_OPAQUE_NOT;
         const bool are_too_many = (int64_t)n * (n + 1) / 2 > MAX_PAIRS;
         bool is_proved = !are_too_many && are_all_apart(p, list, n, &out->needs_one_array);
         clpi_arena_rewind(p->arena, mark);
-        out->proof = (clpi_proof){ .verdict = is_proved ? CLPI_PROVED : CLPI_UNDECIDED };
+        out->verdict = is_proved ? CLPI_PROVED : CLPI_UNDECIDED;
+        out->why = NULL;
         if (is_proved)
-            return CLP_OK;
+            break;
         out->needs_one_array = false;
-        out->proof.why = are_too_many ? "too many accesses" : reason(p);
+        out->why = are_too_many ? "too many accesses" : reason(p);
     }
     return CLP_OK;
 }
@@ -276,59 +277,69 @@ static bool has_range(const prover *p, uint32_t id)
     return may_leave && p->ir->operands[op->operand].role != CLP_SCALAR;
 }
 
-/* The tables, with one row for all there is to decide. */
-static clp_status proofs_new(prover *p)
+static void claim(clpi_proofs *proofs, bool is_claimed, clpi_claim_kind kind, int operand, uint32_t op)
+{
+    if (is_claimed && proofs->claims)
+        proofs->claims[proofs->n] = (clpi_claim){ .kind = kind, .operand = operand, .op = op, .verdict = CLPI_UNDECIDED };
+    proofs->n += is_claimed;
+}
+
+/* All there is to claim; counted only where there is no list yet. */
+static void claim_all(const prover *p)
 {
     const clpi_ir *ir = p->ir;
-    clpi_proofs *out = p->proofs = CLPI_NEW(p->arena, clpi_proofs);
-    if (!out)
-        return CLP_ERR_OOM;
-    for (int i = 0; i < ir->n_operands; i++) {
-        out->n_races += has_races(p, i);
-        out->n_blocks += ir->operands[i].has_block;
-    }
+    p->proofs->n = 0;
+    for (int i = 0; i < ir->n_operands; i++)
+        claim(p->proofs, has_races(p, i), CLPI_CLAIM_NO_RACE, i, 0);
+    for (int i = 0; i < ir->n_operands; i++)
+        claim(p->proofs, ir->operands[i].has_block, CLPI_CLAIM_BLOCK_INSIDE, i, 0);
     for (uint32_t id = ir->n_header; id < ir->ops.n; id++)
-        out->n_ranges += has_range(p, id);
-    out->races = CLPI_NEW_N(p->arena, clpi_race_proof, (size_t)out->n_races);
-    out->blocks = CLPI_NEW_N(p->arena, clpi_block_proof, (size_t)out->n_blocks);
-    out->ranges = CLPI_NEW_N(p->arena, clpi_range_proof, (size_t)out->n_ranges);
-    if (!out->races || !out->blocks || !out->ranges)
+        claim(p->proofs, has_range(p, id), CLPI_CLAIM_INDEX_INSIDE, ir->ops.items[id].operand, id);
+}
+
+static clp_status proofs_new(prover *p)
+{
+    p->proofs = CLPI_NEW(p->arena, clpi_proofs);
+    if (!p->proofs)
         return CLP_ERR_OOM;
-    for (int i = 0, race = 0, block = 0; i < ir->n_operands; i++) {
-        if (has_races(p, i))
-            out->races[race++].storage = i;
-        if (ir->operands[i].has_block)
-            out->blocks[block++].operand = i;
-    }
-    int range = 0;
-    for (uint32_t id = ir->n_header; id < ir->ops.n; id++)
-        if (has_range(p, id))
-            out->ranges[range++].op = id;
+    claim_all(p);
+    p->proofs->claims = CLPI_NEW_N(p->arena, clpi_claim, (size_t)p->proofs->n);
+    if (!p->proofs->claims)
+        return CLP_ERR_OOM;
+    claim_all(p);
+    return CLP_OK;
+}
+
+static clp_status prove_inside(prover *p, clpi_claim *out)
+{
+    const bool is_block = out->kind == CLPI_CLAIM_BLOCK_INSIDE;
+    p->symbols->why = is_block && clpi_block_reads_data(p->plan, out->operand) ? CLPI_OPAQUE_PREFETCHED : CLPI_OPAQUE_NOT;
+    if (is_block ? is_block_inside(p, out->operand) : is_range_inside(p, out->op))
+        out->verdict = CLPI_PROVED;
+    else
+        out->why = reason(p);
     return CLP_OK;
 }
 
 static clp_status prove_all(prover *p)
 {
-    clpi_proofs *out = p->proofs;
-    for (int i = 0; i < out->n_races; i++)
-        CLP_TRY(prove_storage(p, &out->races[i]));
-    for (int i = 0; i < out->n_blocks; i++) {
-        p->symbols->why = clpi_block_reads_data(p->plan, out->blocks[i].operand) ? CLPI_OPAQUE_PREFETCHED : CLPI_OPAQUE_NOT;
-        bool is_proved = is_block_inside(p, out->blocks[i].operand);
-        out->blocks[i].proof = is_proved ? (clpi_proof){ .verdict = CLPI_PROVED } : (clpi_proof){ CLPI_UNDECIDED, reason(p), NULL };
-    }
-    for (int i = 0; i < out->n_ranges; i++) {
-        p->symbols->why = CLPI_OPAQUE_NOT;
-        bool is_proved = is_range_inside(p, out->ranges[i].op);
-        out->ranges[i].proof = is_proved ? (clpi_proof){ .verdict = CLPI_PROVED } : (clpi_proof){ CLPI_UNDECIDED, reason(p), NULL };
+    for (int i = 0; i < p->proofs->n; i++) {
+        clpi_claim *c = &p->proofs->claims[i];
+        CLP_TRY(c->kind == CLPI_CLAIM_NO_RACE ? prove_no_race(p, c) : prove_inside(p, c));
     }
     return p->question.failed || p->arena->failed ? CLP_ERR_OOM : CLP_OK;
 }
 
-static void settle(clpi_proof *proof, const clpi_wanted *wanted)
+/* Where the search has what it looks for of a claim. */
+static clpi_wanted *wanted_of(const clpi_search *search, const clpi_claim *c)
 {
-    if (wanted->found)
-        *proof = (clpi_proof){ CLPI_FOUND, NULL, wanted->found };
+    switch (c->kind) {
+    case CLPI_CLAIM_NO_RACE: return &search->races[c->operand];
+    case CLPI_CLAIM_BLOCK_INSIDE: return &search->blocks[c->operand];
+    case CLPI_CLAIM_INDEX_INSIDE: return &search->ranges[c->op];
+    }
+    assert(0 && "a kind of claim");
+    return NULL;
 }
 
 /* Looks for examples of what was not proved. */
@@ -340,32 +351,26 @@ static clp_status look(prover *p)
                            CLPI_NEW_N(p->arena, clpi_wanted, (size_t)ir->n_operands), CLPI_NEW_N(p->arena, clpi_wanted, ir->ops.n) };
     if (!search.races || !search.blocks || !search.ranges)
         return CLP_ERR_OOM;
-    for (int i = 0; i < out->n_races; i++)
-        search.races[out->races[i].storage].is_wanted = out->races[i].proof.verdict == CLPI_UNDECIDED;
-    for (int i = 0; i < out->n_blocks; i++)
-        search.blocks[out->blocks[i].operand].is_wanted = out->blocks[i].proof.verdict == CLPI_UNDECIDED;
-    for (int i = 0; i < out->n_ranges; i++)
-        search.ranges[out->ranges[i].op].is_wanted = out->ranges[i].proof.verdict == CLPI_UNDECIDED;
+    for (int i = 0; i < out->n; i++)
+        wanted_of(&search, &out->claims[i])->is_wanted = out->claims[i].verdict == CLPI_UNDECIDED;
     if (!clpi_search_run(&search))
         return CLP_ERR_OOM;
-    for (int i = 0; i < out->n_races; i++)
-        settle(&out->races[i].proof, &search.races[out->races[i].storage]);
-    for (int i = 0; i < out->n_blocks; i++)
-        settle(&out->blocks[i].proof, &search.blocks[out->blocks[i].operand]);
-    for (int i = 0; i < out->n_ranges; i++)
-        settle(&out->ranges[i].proof, &search.ranges[out->ranges[i].op]);
+    for (int i = 0; i < out->n; i++) {
+        clpi_claim *c = &out->claims[i];
+        c->witness = wanted_of(&search, c)->found;
+        if (c->witness) {
+            c->verdict = CLPI_FOUND;
+            c->why = NULL;
+        }
+    }
     return CLP_OK;
 }
 
 static bool are_all_proved(const clpi_proofs *proofs)
 {
     bool are = true;
-    for (int i = 0; i < proofs->n_races; i++)
-        are = are && proofs->races[i].proof.verdict == CLPI_PROVED;
-    for (int i = 0; i < proofs->n_blocks; i++)
-        are = are && proofs->blocks[i].proof.verdict == CLPI_PROVED;
-    for (int i = 0; i < proofs->n_ranges; i++)
-        are = are && proofs->ranges[i].proof.verdict == CLPI_PROVED;
+    for (int i = 0; i < proofs->n; i++)
+        are = are && proofs->claims[i].verdict == CLPI_PROVED;
     return are;
 }
 

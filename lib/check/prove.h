@@ -32,46 +32,35 @@ typedef struct clpi_witness {
                                        * `arbitrary`; -1: they differ in several */
 } clpi_witness;
 
-typedef struct clpi_proof {
+typedef enum clpi_claim_kind {
+    CLPI_CLAIM_NO_RACE,               /* of a storage that the body writes */
+    CLPI_CLAIM_BLOCK_INSIDE,          /* of an operand with a block: each block has an element inside the array */
+    CLPI_CLAIM_INDEX_INSIDE           /* of a load, store or atomic on a ref, scratch included: each index that no mask hides lies in
+                                         0 .. n of its dimension */
+} clpi_claim_kind;
+
+/* What is claimed for all shapes, and what became of it. */
+typedef struct clpi_claim {
+    clpi_claim_kind     kind;
+    int                 operand;      /* races: plan->storage of all that share it */
+    uint32_t            op;           /* indices: the access; else 0 */
     clpi_verdict        verdict;
     const char         *why;          /* UNDECIDED: the reason, one line in words of the kernel; else NULL */
     const clpi_witness *witness;      /* FOUND; else NULL */
-} clpi_proof;
-
-/* Races on one storage that the body writes. */
-typedef struct clpi_race_proof {
-    int        storage;               /* plan->storage of its operands */
-    clpi_proof proof;
-    bool       needs_one_array;       /* PROVED of operands joined by `alias` where they are given as one and the same array */
-} clpi_race_proof;
-
-/* Blocks of one operand. */
-typedef struct clpi_block_proof {
-    int        operand;
-    clpi_proof proof;
-} clpi_block_proof;
-
-/* One load, store or atomic on a ref, scratch included: each index that no mask hides lies in 0 .. n of its dimension. */
-typedef struct clpi_range_proof {
-    uint32_t   op;
-    clpi_proof proof;
-} clpi_range_proof;
+    bool                needs_one_array;   /* races, PROVED: of operands joined by `alias` where they are given as one and the same array */
+} clpi_claim;
 
 typedef struct clpi_proofs {
-    clpi_race_proof  *races;   int n_races;      /* by storage */
-    clpi_block_proof *blocks;  int n_blocks;     /* by operand */
-    clpi_range_proof *ranges;  int n_ranges;     /* by op */
-    bool              all_proved;
+    clpi_claim *claims; int n;        /* races by storage, then blocks by operand, then indices by op */
+    bool        all_proved;
 } clpi_proofs;
 
 /* In arena, which keeps working memory too. OOM alone fails. */
 clp_status clpi_prove(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, const clpi_plan *plan, clpi_proofs **out_proofs);
 
-/* One line about a proof: "o: no races: proved for all shapes"; "o: found: a race, e.g. programs (0, 1) and (0, 2) of grid (1, 4)
+/* One line about a claim: "o: no races: proved for all shapes"; "o: found: a race, e.g. programs (0, 1) and (0, 2) of grid (1, 4)
  * with N = 16 touch element (3,) of o at 5:5 and o at 5:5"; "o: no races for all shapes: not decided, checked on these arrays: an index map reads
  * prefetched data".                                                                                                     */
-void clpi_race_proof_print(const clpi_ir *ir, const clpi_race_proof *proof, clpi_str *s);
-void clpi_block_proof_print(const clpi_ir *ir, const clpi_block_proof *proof, clpi_str *s);
-void clpi_range_proof_print(const clpi_ir *ir, const clpi_range_proof *proof, clpi_str *s);
+void clpi_claim_print(const clpi_ir *ir, const clpi_claim *claim, clpi_str *s);
 
 #endif

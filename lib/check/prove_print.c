@@ -1,5 +1,5 @@
-/* prove_print: proofs in words.
- * In: a proof. Out: one line, in the names of the kernel.                                                               */
+/* prove_print: what became of claims, in words.
+ * In: a claim. Out: one line, in the names of the kernel.                                                               */
 #include "check/prove.h"
 
 static void access_print(const clpi_ir *ir, int operand, uint32_t op, clpi_str *s)
@@ -34,27 +34,15 @@ static void launch_print(const clpi_ir *ir, const clpi_witness *w, clpi_str *s)
         }
 }
 
-/* All there is to say of what is proved or not decided; how what is found begins. true: it is found. */
-static bool verdict_print(const clpi_ir *ir, int operand, uint32_t op, const clpi_proof *proof, const char *none, const char *found, clpi_str *s)
-{
-    access_print(ir, operand, op, s);
-    if (proof->verdict == CLPI_PROVED)
-        clpi_str_add(s, ": %s: proved for all shapes", none);
-    else if (proof->verdict == CLPI_UNDECIDED)
-        clpi_str_add(s, ": %s for all shapes: not decided, checked on these arrays: %s", none, proof->why);
-    else
-        clpi_str_add(s, ": found: %s, e.g. ", found);
-    return proof->verdict == CLPI_FOUND;
-}
+/* What is claimed, and what an example against it shows. */
+static const struct { const char *none, *found; } words[] = {
+    [CLPI_CLAIM_NO_RACE] = { "no races", "a race" },
+    [CLPI_CLAIM_BLOCK_INSIDE] = { "each block has an element inside the array", "a block outside the array" },
+    [CLPI_CLAIM_INDEX_INSIDE] = { "each index lies inside the ref", "an index outside the ref" },
+};
 
-void clpi_race_proof_print(const clpi_ir *ir, const clpi_race_proof *proof, clpi_str *s)
+static void race_print(const clpi_ir *ir, const clpi_witness *w, clpi_str *s)
 {
-    const clpi_witness *w = proof->proof.witness;
-    if (!verdict_print(ir, proof->storage, 0, &proof->proof, "no races", "a race", s)) {
-        if (proof->needs_one_array)
-            clpi_str_puts(s, ", where `alias` joins one and the same array");
-        return;
-    }
     clpi_str_puts(s, "programs ");
     numbers_print(w->program[0], ir->n_axes, s);
     clpi_str_puts(s, " and ");
@@ -70,27 +58,30 @@ void clpi_race_proof_print(const clpi_ir *ir, const clpi_race_proof *proof, clpi
         clpi_str_add(s, "; axis %s would have to be `arbitrary`", ir->axes[w->axis].name);
 }
 
-void clpi_block_proof_print(const clpi_ir *ir, const clpi_block_proof *proof, clpi_str *s)
+static void place_print(const clpi_ir *ir, const clpi_claim *claim, clpi_str *s)
 {
-    const clpi_witness *w = proof->proof.witness;
-    if (!verdict_print(ir, proof->operand, 0, &proof->proof, "each block has an element inside the array", "a block outside the array", s))
-        return;
-    clpi_str_puts(s, "block ");
-    numbers_print(w->element, ir->operands[proof->operand].rank, s);
+    const clpi_witness *w = claim->witness;
+    const bool is_block = claim->kind == CLPI_CLAIM_BLOCK_INSIDE;
+    clpi_str_puts(s, is_block ? "block " : "index ");
+    numbers_print(w->element, is_block ? ir->operands[claim->operand].rank : (int)ir->ops.items[claim->op].n_subs, s);
     clpi_str_puts(s, " of ");
     clpi_program_print(ir, w->program[0], s);
     launch_print(ir, w, s);
 }
 
-void clpi_range_proof_print(const clpi_ir *ir, const clpi_range_proof *proof, clpi_str *s)
+void clpi_claim_print(const clpi_ir *ir, const clpi_claim *claim, clpi_str *s)
 {
-    const clpi_witness *w = proof->proof.witness;
-    const clpi_op *op = &ir->ops.items[proof->op];
-    if (!verdict_print(ir, op->operand, proof->op, &proof->proof, "each index lies inside the ref", "an index outside the ref", s))
-        return;
-    clpi_str_puts(s, "index ");
-    numbers_print(w->element, (int)op->n_subs, s);
-    clpi_str_puts(s, " of ");
-    clpi_program_print(ir, w->program[0], s);
-    launch_print(ir, w, s);
+    access_print(ir, claim->operand, claim->op, s);
+    if (claim->verdict == CLPI_UNDECIDED) {
+        clpi_str_add(s, ": %s for all shapes: not decided, checked on these arrays: %s", words[claim->kind].none, claim->why);
+    } else if (claim->verdict == CLPI_PROVED) {
+        clpi_str_add(s, ": %s: proved for all shapes%s", words[claim->kind].none,
+                     claim->needs_one_array ? ", where `alias` joins one and the same array" : "");
+    } else {
+        clpi_str_add(s, ": found: %s, e.g. ", words[claim->kind].found);
+        if (claim->kind == CLPI_CLAIM_NO_RACE)
+            race_print(ir, claim->witness, s);
+        else
+            place_print(ir, claim, s);
+    }
 }

@@ -128,20 +128,20 @@ static bool compare(setting *s)
 
 /* A proof holds for every launch, so for this one too; all sizes are constants here, so what a proof finds is here as well,
  * if all of the grid is. */
-static bool compare_proof(setting *s, const clp_kernel *kernel, const clpi_race_proof *p)
+static bool compare_proof(setting *s, const clp_kernel *kernel, const clpi_claim *p)
 {
     const racy *r = &s->kernel;
-    const int storage = p->storage > r->n_names ? -1 : r->names[p->storage - 1].storage;
+    const int storage = p->operand > r->n_names ? -1 : r->names[p->operand - 1].storage;
     bool races = false;
     for (int e = 0; storage >= 0 && e < r->n_elems[storage]; e++)
         races = races || s->oracle.verdict[storage][e];
-    s->n_proved += p->proof.verdict == CLPI_PROVED;
-    s->n_found += p->proof.verdict == CLPI_FOUND;
-    s->n_undecided += p->proof.verdict == CLPI_UNDECIDED;
-    if (p->proof.verdict == CLPI_PROVED && races)
-        return fails(s, "%s: proved to be without races, and there is one", kernel->ir->operands[p->storage].name);
-    if (p->proof.verdict == CLPI_FOUND && !races && !r->has_box)
-        return fails(s, "%s: a race is found for a launch, and there is none", kernel->ir->operands[p->storage].name);
+    s->n_proved += p->verdict == CLPI_PROVED;
+    s->n_found += p->verdict == CLPI_FOUND;
+    s->n_undecided += p->verdict == CLPI_UNDECIDED;
+    if (p->verdict == CLPI_PROVED && races)
+        return fails(s, "%s: proved to be without races, and there is one", kernel->ir->operands[p->operand].name);
+    if (p->verdict == CLPI_FOUND && !races && !r->has_box)
+        return fails(s, "%s: a race is found for a launch, and there is none", kernel->ir->operands[p->operand].name);
     return true;
 }
 
@@ -153,8 +153,9 @@ static bool compare_proofs(setting *s, const clp_kernel *kernel)
     clpi_arena_init(&arena, &s->ctx->env);
     if (clpi_prove(&s->ctx->env, &arena, kernel->ir, kernel->plan, &proofs))
         ok = fails(s, "%s", clp_last_error(s->ctx));
-    for (int i = 0; ok && i < proofs->n_races; i++)
-        ok = compare_proof(s, kernel, &proofs->races[i]);
+    for (int i = 0; ok && i < proofs->n; i++)
+        if (proofs->claims[i].kind == CLPI_CLAIM_NO_RACE)
+            ok = compare_proof(s, kernel, &proofs->claims[i]);
     clpi_arena_done(&arena);
     return ok;
 }

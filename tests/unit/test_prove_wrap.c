@@ -171,14 +171,16 @@ static void check_spec(const spec *s, int *counts)
     if (p.status == CLP_OK) {
         clpi_proofs *proofs;
         cr_assert_eq(clpi_prove(&p.env, &p.arena, p.ir, p.plan, &proofs), CLP_OK);
-        for (int i = 0; i < proofs->n_ranges; i++) {
-            const clpi_proof *proof = &proofs->ranges[i].proof;
-            counts[proof->verdict]++;
-            for (int k = 0; proof->verdict == CLPI_PROVED && k < N_VALUES * N_VALUES; k++)
+        for (int i = 0; i < proofs->n; i++) {
+            const clpi_claim *claim = &proofs->claims[i];
+            if (claim->kind != CLPI_CLAIM_INDEX_INSIDE)
+                continue;
+            counts[claim->verdict]++;
+            for (int k = 0; claim->verdict == CLPI_PROVED && k < N_VALUES * N_VALUES; k++)
                 cr_assert(!leaves(s, values[k / N_VALUES], values[k % N_VALUES]), "%s\n proved, but not for a = %d, b = %d", s->text,
                           (int)values[k / N_VALUES], (int)values[k % N_VALUES]);
-            if (proof->witness)
-                cr_assert(leaves(s, (int32_t)proof->witness->scalar[0], (int32_t)proof->witness->scalar[1]), "%s\n found none", s->text);
+            if (claim->witness)
+                cr_assert(leaves(s, (int32_t)claim->witness->scalar[0], (int32_t)claim->witness->scalar[1]), "%s\n found none", s->text);
         }
     }
     planned_done(&p);
