@@ -114,6 +114,8 @@ clp_status  clpi_cl_wait(void *event, double *out_seconds);
 void        clpi_cl_forget(void *event);
 clp_status  clpi_cl_event_adopt(clpi_cl_device *dev, cl_event event, void **out_event);    /* retained until forgotten */
 cl_event    clpi_cl_event_handle(void *event);       /* of the launch's last command; borrowed */
+/* What a launch was made of: its exe and the numbers that it handed over, both the event's. */
+const clpi_cl_exe *clpi_cl_event_exe(const void *event, const int64_t **out_numbers);
 
 /* ---- print.c ---- */
 /* The lines of a launch's log, in order of sequence and step. */

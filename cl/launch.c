@@ -483,3 +483,10 @@ cl_event clpi_cl_event_handle(void *event)
 {
     return ((clpi_cl_flight *)event)->last;
 }
+
+const clpi_cl_exe *clpi_cl_event_exe(const void *event, const int64_t **out_numbers)
+{
+    const clpi_cl_flight *f = event;
+    *out_numbers = f->numbers;
+    return f->exe;
+}

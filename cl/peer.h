@@ -4,6 +4,7 @@
 #ifndef CLPI_PEER_H
 #define CLPI_PEER_H
 
+#include "base/str.h"
 #include "run/backend.h"
 
 /* clEnqueueCopyBuffer of the first n_bytes of each pair, one after another, then clFinish. */
@@ -22,6 +23,13 @@ void clpi_peer_empty_free(clpi_peer_empty *empty);
 
 /* clBuildProgram of a text that the device's compiler has not seen: serial makes it another one for its caches. */
 clp_status clpi_peer_build(clp_context *ctx, const char *text, unsigned serial);
+
+/* A launch as bytes, put to out: the device's binary and all arguments but the arrays. For kernels that take arrays of whole buffers,
+ * no scalars, and write their last array. */
+clp_status clpi_peer_record(clp_event *event, clpi_str *out);
+/* Runs that on device n, counted as clpallas counts them, with these arrays in host memory, in declaration order: a whole program's
+ * use of OpenCL, which makes all anew and frees nothing. NULL, or what failed. */
+const char *clpi_peer_play(const void *bytes, int n_device, void *const *arrays, const size_t *n_bytes);
 
 /* A buffer in the host's address space, from map to unmap. */
 clp_status clpi_peer_map(clp_context *ctx, clp_buffer *buffer, void **out_data);

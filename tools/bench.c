@@ -116,7 +116,7 @@ static int check_names(const options *o)
 static int list_rows(void)
 {
     for (const bench_row *row = bench_rows; row->name; row++) {
-        printf("%-22s ", row->name);
+        printf("%-30s ", row->name);
         if (row->does) {
             printf("%s\n", row->does);
             continue;
@@ -232,7 +232,12 @@ int command_bench(const options *o)
 {
     bench b = { .o = o };
     clp_context *device = NULL;
-    int status = check_names(o);
+    int status;
+#ifdef CLPALLAS_OPENCL
+    if (process_is_child(&status))
+        return status;
+#endif
+    status = check_names(o);
     if (status || o->list)
         return status ? status : list_rows();
     status = make_folder(&b);

@@ -6,6 +6,7 @@
  *     bench_time.c     how times are taken, alike for all rows
  *     bench_print.c    the table, the JSON, the picture
  *     bench_device.c   rows of an OpenCL device that are no kernel's: launches, the front end
+ *     bench_process.c  whole processes
  *     bench_interp.c   such rows of the interpreter
  * and the peers:
  *     bench_blas.c     OpenBLAS, CLBlast      bench_dnnl.c     oneDNN       bench_torch.c    PyTorch, by bench_torch.py
@@ -38,6 +39,7 @@ typedef struct side {
     char missing[200]; /* why it cannot take part; "": it can */
     double times[MAX_SAMPLES];
     int n_times;
+    bool is_slow; /* has its one sample */
     double spent_s, min_s, median_s;
 } side;
 
@@ -153,6 +155,8 @@ void torch_stop(torch *t);
 /* ---- Rows that are no kernel's ---- */
 int row_launch(bench *b, const bench_row *row, contest *c);     /* size: how many in a row */
 int row_front_end(bench *b, const bench_row *row, contest *c);
+int row_process(bench *b, const bench_row *row, contest *c);
+bool process_is_child(int *out_status); /* this process is one that the row measures; it has done its work */
 int row_interp_programs(bench *b, const bench_row *row, contest *c);
 int row_check(bench *b, const bench_row *row, contest *c);
 

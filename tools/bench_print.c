@@ -31,7 +31,7 @@ static const char *rate(char *text, size_t n_bytes, const contest *c, double sec
 
 void print_head(void)
 {
-    printf("%-22s %-16s %-28s %10s %10s  %-14s %7s %7s\n", "work", "shape", "who", "minimum", "median", "rate", "ratio", "wanted");
+    printf("%-30s %-16s %-28s %10s %10s  %-14s %7s %7s\n", "work", "shape", "who", "minimum", "median", "rate", "ratio", "wanted");
 }
 
 static void print_side(const contest *c, int i)
@@ -42,7 +42,7 @@ static void print_side(const contest *c, int i)
         snprintf(ratio, sizeof ratio, "%.3g", ratio_of(c, i));
     if (s->wanted > 0 && side_counts(c, i))
         snprintf(wanted, sizeof wanted, "%.3g", s->wanted);
-    printf("%-22s %-16s %-28s ", i ? "" : c->work, i ? "" : c->shape, s->name);
+    printf("%-30s %-16s %-28s ", i ? "" : c->work, i ? "" : c->shape, s->name);
     if (*s->missing)
         printf("peer missing: %s\n", s->missing);
     else
@@ -141,7 +141,7 @@ void svg_bars_add(FILE *f, const contest *c, int *n_bars)
         put_escaped(f, s->name);
         fprintf(f, "</text><rect x=\"%d\" y=\"%d\" width=\"%.1f\" height=\"%d\" fill=\"%s\"/>", BAR_LEFT, top, place_of(share) - BAR_LEFT,
                 BAR_HEIGHT, share >= 1 ? "#4a8f5a" : share >= 0.9 ? "#c9a93b" : "#b5523f");
-        fprintf(f, "<text x=\"%.1f\" y=\"%d\">%.3g of %.3g</text>\n", place_of(share) + 6, top + 12, ratio, s->wanted);
+        fprintf(f, "<text x=\"%.1f\" y=\"%d\">%.3g of %.3g</text>\n", fmax(place_of(share), place_of(1)) + 6, top + 12, ratio, s->wanted);
     }
 }
 

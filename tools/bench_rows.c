@@ -98,6 +98,8 @@ const bench_row bench_rows[] = {
       .does = "1000 launches that do nothing, waited for at the end; the same by hand" },
     { .name = "front-end", .shape = "attention.plk", .run = row_front_end, .peers = ONLY(50),
       .does = "attention.plk to OpenCL C; the device's clBuildProgram of that" },
+    { .name = "process", .shape = "matmul of 256", .run = row_process, .peers = ONLY(1 / 1.3),
+      .does = "a whole process that multiplies two matrices, its kernel on disk; one that runs the same binary by hand" },
 #endif
     { .name = "interp-matmul", .kernel = "matmul", .params = "bm=128, bn=128, bk=128", PRODUCT(1024, 1024, 1024), .tol = 1e-5, .on_interp = true,
       .peers = { { &peer_blas_1, NULL, 0.35, 0, NULL, false } } },

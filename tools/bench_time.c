@@ -2,14 +2,14 @@
  * In: the sides of a contest. Out: their samples, minima and medians.
  * The sides take turns, ours last, so that a busy spell of the machine strikes all of them. A turn opens with one run
  * that is not timed. What takes less than 100 us is run many times back to back, and a sample is their mean: a clock
- * and a cold start would weigh too much in one. */
+ * and a cold start would weigh too much in one. What takes ten seconds is run once: the run that opens its turn is its sample. */
 #include <stdlib.h>
 #include <time.h>
 
 #include "bench.h"
 
 enum { N_RUNS = 30, N_TURNS = 5, LEAST_RUNS = 3 };
-static const double SHORT_S = 100e-6, BATCH_S = 2e-3, BUDGET_S = 2, REST_S = 0.06;
+static const double SHORT_S = 100e-6, BATCH_S = 2e-3, BUDGET_S = 2, SLOW_S = 10, REST_S = 0.06;
 
 side *contest_add(contest *c, const char *name, int (*once)(void *user), void *user)
 {
@@ -54,13 +54,12 @@ static int sample(side *s, int n, double *out_s)
     return status;
 }
 /* How many runs make a sample, found in the first turn. */
-static int find_batch(side *s, int *out_n)
+static int find_batch(side *s, int *out_n, double *out_s)
 {
-    double one_s;
-    int n = 1, status = sample(s, 1, &one_s);
-    while (!status && one_s < SHORT_S && one_s * n < BATCH_S / 2) {
-        n = one_s > 0 && BATCH_S / one_s < 100000 ? (int)(BATCH_S / one_s) + 1 : 100000;
-        status = sample(s, n, &one_s);
+    int n = 1, status = sample(s, 1, out_s);
+    while (!status && *out_s < SHORT_S && *out_s * n < BATCH_S / 2) {
+        n = *out_s > 0 && BATCH_S / *out_s < 100000 ? (int)(BATCH_S / *out_s) + 1 : 100000;
+        status = sample(s, n, out_s);
     }
     *out_n = n;
     return status;
@@ -71,9 +70,14 @@ static int take_turn(side *s, int n_runs, int *batch)
     if (s->rests_first)
         nanosleep(&(struct timespec){ 0, (long)(REST_S * 1e9) }, NULL);
     int status = s->begin ? s->begin(s->user) : DONE;
-    double time_s;
+    double time_s = 0;
     if (!status)
-        status = *batch ? sample(s, 1, &time_s) : find_batch(s, batch);
+        status = *batch ? sample(s, 1, &time_s) : find_batch(s, batch, &time_s);
+    if (!status && time_s > SLOW_S) {
+        s->times[s->n_times++] = time_s;
+        s->is_slow = true;
+        n_runs = 0;
+    }
     for (int i = 0; !status && i < n_runs && s->n_times < MAX_SAMPLES; i++) {
         status = sample(s, *batch, &time_s);
         s->times[s->n_times++] = time_s;
@@ -109,7 +113,7 @@ int contest_time(const bench *b, contest *c)
         for (int i = c->n_sides - 1; i >= 0; i--) {
             side *s = &c->sides[i];
             const int n = n_runs * (turn + 1) / n_turns - n_runs * turn / n_turns;
-            if (*s->missing || (!b->o->n_runs && s->spent_s > BUDGET_S && s->n_times >= LEAST_RUNS))
+            if (*s->missing || s->is_slow || (!b->o->n_runs && s->spent_s > BUDGET_S && s->n_times >= LEAST_RUNS))
                 continue;
             const int status = take_turn(s, n, &batches[i]);
             if (status)

@@ -50,6 +50,11 @@ expect 0 '"usable": true' -- devices --json
 expect 0 "interp-programs" -- bench --list
 expect 0 '"work": "interp-programs"' -- bench interp-programs --on interp --time 2 --json
 expect 2 "there is no row nothing" -- bench nothing
+expect 0 "interp-softmax" -- bench interp-softmax interp-programs --on interp --time 1 --svg bars.svg
+grep -q "</svg>" bars.svg || { echo "no whole bars.svg"; n_failed=$((n_failed + 1)); }
+if "$clpallas" devices --json | grep -q '"device": "cl:0", "usable": true'; then
+    expect 0 '"peer": "the binary by hand"' -- bench process launches --time 1 --json
+fi
 
 on="--on interp"
 expect 0 "[ 0  2  4  6  8 10]" -- run two.plk:double $on -i x=iota:6
