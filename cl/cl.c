@@ -88,12 +88,18 @@ static clp_status compile(void *device, const clpi_unit *units, int n_units, clp
     return status;
 }
 
+static void identify(void *device, clpi_str *out)
+{
+    clpi_cl_put_identity(device, out);
+}
+
 const clpi_backend clpi_cl_backend = {
     .name = "cl",
     .list = clpi_cl_list,
     .open = clpi_cl_open,
     .close = clpi_cl_close,
     .describe = clpi_cl_describe,
+    .identify = identify,
     .limits = clpi_cl_limits,
     .compile = compile,
     .discard = clpi_cl_discard,

@@ -373,6 +373,65 @@ typedef struct clp_difference {
 } clp_difference;
 CLP_API clp_difference clp_report_difference(const clp_report *report);
 
+/* ---- Roofline ---------------------------------------------------------------------------------------------------- */
+
+/* How near a launch comes to what the device can do. What it computes and moves is counted from the kernel; what the device
+ * can do at best is measured by small kernels when it is first asked for, and kept on disk where compiled programs are.
+ * docs/roofline.md says what counts, and how it is measured.                                                          */
+typedef struct clp_roofline_opts {
+    const clp_run_opts *run;       /* dims and the box of the grid; forward order */
+    int                 n_runs;    /* that are timed, after one that is not; 0: 10; below 0: nothing runs */
+    bool                measure;   /* measure the device again, whatever is known of it */
+} clp_roofline_opts;
+
+/* The roof over a launch: what it would take longest for if it did nothing else. */
+typedef enum clp_roof { CLP_ROOF_COMPUTE, CLP_ROOF_MEMORY, CLP_ROOF_LAUNCH } clp_roof;
+CLP_API const char *clp_roof_name(clp_roof roof);          /* "compute", "memory", "launch" */
+
+#define CLP_MAX_ROOFLINE 24
+
+/* Operations of one kind. */
+typedef struct clp_roofline_ops {
+    bool      is_dot;
+    clp_dtype dtype;               /* of what is computed with; of a dot's first operand */
+    clp_dtype acc;                 /* in which dots sum; else dtype */
+    double    ops;
+    double    peak;                /* operations a second that the device reaches */
+} clp_roofline_ops;
+
+/* Bytes that one operand moves. */
+typedef struct clp_roofline_operand {
+    const char *name;
+    double      block_bytes;       /* of a whole block */
+    double      fetches;           /* times that a block other than the one before is asked for, programs taken in order */
+    double      read, written;     /* bytes of those */
+    double      once;              /* read and written, if every element moved once */
+} clp_roofline_operand;
+
+typedef struct clp_roofline_point {
+    double   programs;
+    int      n_ops, n_operands;    /* what there is beyond CLP_MAX_ROOFLINE is in the sums alone */
+    clp_roofline_ops     ops[CLP_MAX_ROOFLINE];
+    clp_roofline_operand operands[CLP_MAX_ROOFLINE];    /* names live as long as the kernel */
+    double   float_ops, int_ops;   /* sums */
+    double   bytes;                /* every element once: what has to move, however large caches are */
+    double   streamed_bytes;       /* what moves when nothing is kept but the block of the program before */
+    double   intensity;            /* operations a byte: (float_ops + int_ops) / bytes; 0 where nothing moves */
+    bool     is_exact;             /* false: some of this is an estimate, as data decide what runs */
+    double   peak_bytes_s;         /* bytes a second that a copy of as much data reaches */
+    double   compute_s, memory_s, launch_s;    /* seconds for the operations, the bytes and the launch at their peaks */
+    clp_roof roof;                 /* the largest of the three */
+    double   attainable_s;         /* which is the time that no launch beats */
+    double   attainable_ops_s;     /* operations a second at that time; 0 where there are none */
+    double   seconds, median_s;    /* the shortest run, and the median; 0: nothing ran */
+    double   ops_s;                /* operations a second of the shortest run */
+} clp_roofline_point;
+
+/* Runs the kernel on the arrays as they are, n_runs + 1 times, one after another, and waits for each: what it changes is
+ * changed as often. Arrays should stand in buffers, or copies to the device are in the times.                         */
+CLP_API CLP_MUST_CHECK clp_status clp_roofline(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
+                                               const clp_roofline_opts *opts, clp_roofline_point *out_point);
+
 /* ---- The builder: kernels from C --------------------------------------------------------------------------------- */
 
 typedef struct clp_builder clp_builder;

@@ -43,6 +43,12 @@ static const char *interp_describe(void *dev)
     return description;
 }
 
+static void interp_identify(void *dev, clpi_str *out)
+{
+    (void)dev;
+    clpi_str_add(out, "clpallas %s|the interpreter", clp_version());
+}
+
 static void interp_limits(void *dev, clpi_limits *out_limits)
 {
     (void)dev;
@@ -183,6 +189,7 @@ const clpi_backend clpi_interp_backend = {
     .open = interp_open,
     .close = interp_close,
     .describe = interp_describe,
+    .identify = interp_identify,
     .limits = interp_limits,
     .compile = interp_compile,
     .discard = interp_discard,

@@ -21,6 +21,8 @@ static const command commands[] = {
       "print what the compiler makes of a kernel" },
     { "bench", command_bench, TAKES_BENCH | TAKES_DEVICE | TAKES_JSON, "[NAME...] [options]",
       "measure against what would be called instead" },
+    { "roofline", command_roofline, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_SVG | TAKES_JSON | TAKES_ROOFLINE, "FILE[:KERNEL] [options]",
+      "work, traffic and intensity, against what the device can do" },
     { "devices", command_devices, TAKES_JSON, "[options]",
       "list what kernels can run on here, and why something cannot" },
 };

@@ -55,15 +55,15 @@ static clp_status load_kernel(job *j)
 }
 
 /* The kernel, with an axis for each --batch in front. */
-static clp_status batch_kernel(job *j)
+static clp_status batch_kernel(const options *o, clp_kernel **kernel)
 {
-    for (int i = 0; i < j->o->batches.n; i++) {
+    for (int i = 0; i < o->batches.n; i++) {
         clp_kernel *batched;
-        const clp_status st = clp_kernel_batch(j->kernel, j->o->batches.items[i].name, &batched);
+        const clp_status st = clp_kernel_batch(*kernel, o->batches.items[i].name, &batched);
         if (st)
             return st;
-        clp_kernel_free(j->kernel);
-        j->kernel = batched;
+        clp_kernel_free(*kernel);
+        *kernel = batched;
     }
     return CLP_OK;
 }
@@ -95,7 +95,7 @@ static int open_for(job *j, const options *o, const char *device, bool text_only
     if (clp_context_new(&opts, &j->ctx))
         return fail_library(NULL);
     const double start = seconds_now();
-    if (load_kernel(j) || batch_kernel(j))
+    if (load_kernel(j) || batch_kernel(o, &j->kernel))
         return fail_library(j->ctx);
     j->build_s = seconds_now() - start;
     j->ir = j->kernel->ir;
@@ -529,6 +529,39 @@ void job_run_opts(const job *j, clp_run_opts *out)
                            .seed = j->o->seed,
                            .dims = j->dims,
                            .n_dims = j->n_dims };
+}
+
+clp_status job_variant(const job *j, const char *params, clp_kernel **out_kernel)
+{
+    clp_status st = clpi_kernel_from_source(j->ctx, j->ir->source, j->ir->name, params, out_kernel);
+    if (!st)
+        st = batch_kernel(j->o, out_kernel);
+    if (st) {
+        clp_kernel_free(*out_kernel);
+        *out_kernel = NULL;
+    }
+    return st;
+}
+
+int job_buffers(job *j, clp_array *args, clp_buffer **buffers)
+{
+    for (int i = 0; i < j->n; i++) {
+        args[i] = j->args[i];
+        const size_t n_bytes = array_bytes(&j->args[i]);
+        if (clp_kernel_operand(j->kernel, i).role == CLP_SCALAR)
+            continue;
+        args[i].data = NULL;
+        for (int k = 0; k < i && !args[i].buffer; k++)
+            if (j->args[k].data == j->args[i].data)
+                args[i].buffer = args[k].buffer;
+        if (args[i].buffer)
+            continue;
+        if (clp_buffer_new(j->ctx, n_bytes ? n_bytes : 1, &buffers[i]) ||
+            (n_bytes && clp_buffer_write(buffers[i], 0, j->args[i].data, n_bytes)))
+            return fail_library(j->ctx);
+        args[i].buffer = buffers[i];
+    }
+    return DONE;
 }
 
 void job_done(job *j)

@@ -11,7 +11,7 @@
 
 typedef enum kind {
     PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, FOR, SCHEDULE, CHECKED, ORDER, TIME, VERIFY, SVG, FILE_OUT,
-    STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, ONLY, ALSO, BISECT, SHUFFLES, SEED, OF, TRACE, LIST, QUIET, JSON, HELP
+    STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, POINTS, MEASURE, ONLY, ALSO, BISECT, SHUFFLES, SEED, OF, TRACE, LIST, QUIET, JSON, HELP
 } kind;
 
 typedef struct row {
@@ -45,6 +45,9 @@ static const row rows[] = {
       "forward, reverse, shuffle[:SEED]: the order of sequences, on the interpreter" },
     { "--time", TIME, TAKES_RUN, "[N]", "time N runs (10): minimum, median, GFLOP/s of dots, GB/s of arrays" },
     { "--time", TIME, TAKES_BENCH, "N", "time N runs of each side (30)" },
+    { "--time", TIME, TAKES_ROOFLINE, "N", "time N runs (10) of each point" },
+    { "--points", POINTS, TAKES_ROOFLINE, "N", "try at most N points of the kernel's `tune` lists (12); 0: none" },
+    { "--measure", MEASURE, TAKES_ROOFLINE, NULL, "measure anew what the device can do" },
     { "--verify", VERIFY, TAKES_RUN, NULL, "run on the interpreter as well and compare; status 3 if they differ" },
     { "--ir", STAGE_IR, TAKES_STAGE, NULL, "the kernel as the compiler sees it, in kernel language (the default)" },
     { "--plan", STAGE_PLAN, TAKES_STAGE, NULL, "what holds on every device" },
@@ -208,6 +211,14 @@ static int set_count(const row *r, const char *value, int64_t least, int64_t mos
     return DONE;
 }
 
+static int set_points(options *o, const row *r, const char *value)
+{
+    int64_t number = 0;
+    const int status = set_count(r, value, 0, 1000, &number);
+    o->n_points = (int)number;
+    return status;
+}
+
 static int set_check(options *o, const row *r, char *value)
 {
     int64_t number;
@@ -266,6 +277,8 @@ static int set(options *o, const row *r, char *value)
     case STAGE_PLAN: return set_stage(o, r, CLP_STAGE_PLAN);
     case STAGE_NEST: return set_stage(o, r, CLP_STAGE_NEST);
     case STAGE_CL:   return set_stage(o, r, CLP_STAGE_CL);
+    case POINTS:     return set_points(o, r, value);
+    case MEASURE:    o->measure = true; break;
     case ONLY: case ALSO: case BISECT: case SHUFFLES: case SEED:
     case OF:         return set_check(o, r, value);
     case TRACE:      return add_pairs(&o->trace, value, true, false, r);
@@ -362,7 +375,7 @@ static int parse_option(options *o, unsigned takes, const char *command, int arg
 
 int options_parse(options *o, unsigned takes, const char *command, int argc, char **argv)
 {
-    *o = (options){ 0 };
+    *o = (options){ .n_points = -1 };
     if (!lists_new(o, argc, argv))
         return fail("out of memory");
     for (int i = 0; i < argc; i++) {

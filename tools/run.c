@@ -21,28 +21,6 @@ static int by_size(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Buffers with the arrays' content: arrays of one storage share one buffer. */
-static int buffers_new(job *j, clp_array *args, clp_buffer **buffers)
-{
-    for (int i = 0; i < j->n; i++) {
-        args[i] = j->args[i];
-        const size_t n_bytes = array_bytes(&j->args[i]);
-        if (clp_kernel_operand(j->kernel, i).role == CLP_SCALAR)
-            continue;
-        args[i].data = NULL;
-        for (int k = 0; k < i && !args[i].buffer; k++)
-            if (j->args[k].data == j->args[i].data)
-                args[i].buffer = args[k].buffer;
-        if (args[i].buffer)
-            continue;
-        if (clp_buffer_new(j->ctx, n_bytes ? n_bytes : 1, &buffers[i]) ||
-            (n_bytes && clp_buffer_write(buffers[i], 0, j->args[i].data, n_bytes)))
-            return fail_library(j->ctx);
-        args[i].buffer = buffers[i];
-    }
-    return DONE;
-}
-
 static int time_runs(job *j, timing *t)
 {
     const int n_runs = j->o->n_runs;
@@ -51,7 +29,7 @@ static int time_runs(job *j, timing *t)
     clp_array *args = calloc((size_t)j->n + 1, sizeof *args);
     clp_buffer **buffers = calloc((size_t)j->n + 1, sizeof *buffers);
     double *times = calloc((size_t)n_runs, sizeof *times);
-    int status = args && buffers && times ? buffers_new(j, args, buffers) : fail("out of memory");
+    int status = args && buffers && times ? job_buffers(j, args, buffers) : fail("out of memory");
     /* One more before the first that counts: caches and lazy allocations. */
     j->is_silent = true;
     for (int k = -1; !status && k < n_runs; k++) {

@@ -14,7 +14,7 @@
 
 enum { SHEET = 260, GAP = 28, MAX_SHEETS = 8, TITLE = 22, MAX_BOXES = 20000 };
 
-static void put_text(FILE *f, const char *text)
+void svg_put_text(FILE *f, const char *text)
 {
     for (; *text; text++) {
         if (*text == '<')
@@ -59,7 +59,7 @@ static void draw_paper(FILE *f, const sheet *s)
 static void draw_title(FILE *f, double top, const char *title)
 {
     fprintf(f, "<text x=\"%d\" y=\"%.2f\" class=\"t\">", GAP, top);
-    put_text(f, title);
+    svg_put_text(f, title);
     fprintf(f, "</text>\n");
 }
 
@@ -73,7 +73,7 @@ static void draw_box(FILE *f, const sheet *s, const box *b, const char *fill, co
     const double left = s->x + b->x0 * s->unit_x, top = s->y + b->y0 * s->unit_y;
     const double width = (b->x1 - b->x0) * s->unit_x, height = (b->y1 - b->y0) * s->unit_y;
     fprintf(f, "<g><title>");
-    put_text(f, label);
+    svg_put_text(f, label);
     fprintf(f,
             "</title><rect x=\"%.2f\" y=\"%.2f\" width=\"%.2f\" height=\"%.2f\" fill=\"%s\" fill-opacity=\"0.7\" "
             "stroke=\"#333\" stroke-width=\"0.7\"/>",

@@ -40,13 +40,15 @@ typedef struct options {
     pairs       trace;            /* show: the program */
     pairs       names;            /* bench: the rows */
     bool        list;             /* bench */
+    int         n_points;         /* roofline: of the `tune` lists; -1: as many as usual */
+    bool        measure;          /* roofline: the device again */
     bool        quiet, json, help;
 } options;
 
 /* Which options a command takes, as a set. */
 enum {
     TAKES_KERNEL = 1, TAKES_ARRAYS = 2, TAKES_DEVICE = 4, TAKES_RUN = 8, TAKES_STAGE = 16, TAKES_SVG = 32,
-    TAKES_JSON = 64, TAKES_BENCH = 128, TAKES_CHECK = 256, TAKES_TRACE = 512
+    TAKES_JSON = 64, TAKES_BENCH = 128, TAKES_CHECK = 256, TAKES_TRACE = 512, TAKES_ROOFLINE = 4096
 };
 /* argv behind the command's name. Returns DONE, or WRONG_USAGE after saying what was wrong. */
 int  options_parse(options *o, unsigned takes, const char *command, int argc, char **argv);
@@ -148,6 +150,10 @@ int  job_open_text(job *j, const options *o, const char *device); /* the same fo
 enum { MAKE_UP_MISSING = 1, SHAPES_ONLY = 2 };     /* SHAPES_ONLY: of made-up arrays only those have content that index maps read */
 int  job_arrays(job *j, unsigned how);             /* how: a set of these */
 void job_run_opts(const job *j, clp_run_opts *out);
+/* The kernel with other parameters, for the arrays that are there; the caller frees it. The job's ir must have its source. */
+clp_status job_variant(const job *j, const char *params, clp_kernel **out_kernel);
+/* args: the arrays in device buffers, scalars apart; arrays of one storage share one. buffers: [n] to be freed, NULL where none. */
+int  job_buffers(job *j, clp_array *args, clp_buffer **buffers);
 void job_done(job *j);
 int  fail_job(const job *j);       /* fail_library; a fault at a place of the kernel's text comes with the source line there */
 int  job_operand(const job *j, int i);                             /* the operand's number in the IR of array i */
@@ -168,6 +174,7 @@ int command_show(const options *o);
 int command_emit(const options *o);
 int command_devices(const options *o);
 int command_bench(const options *o);
+int command_roofline(const options *o);
 
 /* ---- show.c, svg.c ---- */
 
@@ -190,7 +197,21 @@ int  svg_write(const char *path, const job *j, const clpi_bound *bound, const vi
 
 typedef struct map_mark { uint64_t program; bool is_conflict; } map_mark;      /* of an element: who wrote it last, from 1; 0: nobody */
 int  map_write(const job *j, const char *path, const char *name);               /* name NULL: the only operand that is written */
+void svg_put_text(FILE *f, const char *text);                                 /* with what XML wants escaped */
 int  svg_write_map(const char *path, const job *j, const clpi_bound *bound, int operand, const map_mark *marks);
+
+/* ---- roofline.c, roofline_svg.c ---- */
+
+/* The launch with other block sizes. */
+typedef struct sweep_point {
+    char params[160];             /* "bm=64, bn=128" */
+    char why[240];                /* it could not be had or run; "": it was */
+    clp_roofline_point at;
+} sweep_point;
+
+typedef struct sweep { sweep_point *items; int n; int64_t n_all; } sweep;     /* n_all: points of the lists */
+
+int  svg_write_roofline(const char *path, const job *j, const clp_roofline_point *at, const sweep *s);
 
 /* ---- trace.c: `show --trace` ---- */
 int  trace_program(const job *j, const clpi_bound *bound);

@@ -126,6 +126,8 @@ typedef struct clpi_backend {
     clp_status (*open)    (const clpi_host *host, const char *which, void **out_dev);
     void       (*close)   (void *dev);
     const char *(*describe)(void *dev);                                     /* one line */
+    /* What kept things of a device depend on: its names and versions, and that of clpallas. */
+    void       (*identify)(void *dev, clpi_str *out);
     void       (*limits)  (void *dev, clpi_limits *out_limits);
     /* Kernels at once, which may share what a device builds; all of them, or none. What units points to stays alive as long as
      * the exes. is_checked: a launch finds what the interpreter finds (indices and blocks outside, asserts) and fails as it does;

@@ -123,6 +123,7 @@ static clp_status context_new(const clp_context_opts *opts, clp_status (*open)(c
     ctx->schedule = opts->schedule;
     ctx->is_checked = opts->checked;
     ctx->text_only = opts->text_only;
+    ctx->peaks.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     clp_status status = CLP_OK;
     if (opts->schedule < CLP_SCHEDULE_AUTO || opts->schedule > CLP_SCHEDULE_SIMT)
         status = clpi_fail(&ctx->env, CLP_ERR_ARG, "schedule: there is no schedule %d", (int)opts->schedule);
@@ -163,6 +164,13 @@ clp_status clpi_context_adopt(const clp_context_opts *opts, const clpi_backend *
                               clp_context **out_ctx)
 {
     return context_new(opts, open_adopted, &(adoption){ backend, open, user }, out_ctx);
+}
+
+void clpi_context_plain(clp_context *ctx, clp_context *out_plain)
+{
+    *out_plain = (clp_context){ .backend = ctx->backend, .dev = ctx->dev, .limits = ctx->limits };
+    clpi_env_init(&out_plain->env, ctx->env.alloc, ctx->env.alloc_user);
+    out_plain->host.env = &out_plain->env;
 }
 
 clpi_env *clpi_context_env(clp_context *ctx)

@@ -10,6 +10,14 @@
 
 #include "run/backend.h"
 
+/* Peaks that this context has looked up or measured already (peaks.c). */
+enum { CLPI_MAX_PEAKS = 48 };
+typedef struct clpi_peaks {
+    pthread_mutex_t lock;
+    struct { char name[24]; double value; } known[CLPI_MAX_PEAKS];
+    int n;
+} clpi_peaks;
+
 struct clp_context {
     clpi_env            env;          /* first: a context is an env */
     clpi_host           host;
@@ -19,6 +27,7 @@ struct clp_context {
     clp_schedule        schedule;
     bool                is_checked;
     bool                text_only;    /* kernels have no exe */
+    clpi_peaks          peaks;
 };
 
 struct clp_buffer {
@@ -72,6 +81,10 @@ struct clp_event {
 /* The devices there are: calls fn with each, in the order "auto" tries them. */
 clp_status clpi_devices(clpi_env *env, clp_device_fn fn, void *user);
 
+/* A context of the same device as if it had been made without options, for what the library runs for itself; its errors are
+ * its own, but what the device fails with is ctx's. It ends with clpi_env_done(&out_plain->env), before ctx.              */
+void clpi_context_plain(clp_context *ctx, clp_context *out_plain);
+
 /* ---- kernel.c ---- */
 /* source: kept by the caller until the call returns. */
 clp_status clpi_kernel_from_source(clp_context *ctx, const clpi_source *source, const char *name, const char *params,
@@ -93,6 +106,17 @@ clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arr
 clp_status clpi_memory_make(clp_event *event);                     /* after binding: places, and the pieces behind them */
 clp_status clpi_memory_read_back(const clp_event *event);          /* copies what was written to where it belongs */
 void       clpi_memory_release(clp_event *event);
+
+/* ---- peaks.c ---- */
+/* What the device can do at best, measured when it is first asked for and then kept (base/store.h), for all processes. */
+typedef enum clpi_peak_kind {
+    CLPI_PEAK_OPS,                    /* operations a second of element-by-element arithmetic on dtype */
+    CLPI_PEAK_DOT,                    /* of dots of operands of dtype */
+    CLPI_PEAK_BYTES,                  /* bytes a second, read and written by a copy of so much data */
+    CLPI_PEAK_LAUNCH                  /* seconds of a launch that does nothing, waited for */
+} clpi_peak_kind;
+/* n_bytes: of PEAK_BYTES; powers of two are measured. again: whatever is known. */
+clp_status clpi_peak(clp_context *ctx, clpi_peak_kind kind, clp_dtype dtype, double n_bytes, bool again, double *out_value);
 
 /* ---- event.c ---- */
 clp_status clpi_event_new(clp_context *ctx, const clp_kernel *kernel, clp_event **out_event);   /* kernel: NULL when adopted */

@@ -3,6 +3,8 @@
  * Decides the order of things, and how much work a kernel text may ask for: `static for` and fns can ask for any amount. */
 #include "text/elaborate.h"
 
+#include <string.h>
+
 static void report(void *user, clpi_pos pos, const char *text)
 {
     clpi_elab *e = user;
@@ -95,6 +97,23 @@ clp_status clpi_elaborate(clpi_env *env, clpi_arena *arena, const clpi_file *fil
     return CLP_OK;
 }
 
+static clp_status eval_tune(clpi_elab *e, const clpi_tune_decl *decl, clpi_tune *out)
+{
+    int64_t *values = CLPI_NEW_N(e->arena, int64_t, (size_t)decl->values.n + 1);
+    if (!values)
+        return CLP_ERR_OOM;
+    for (uint32_t k = 0; k < decl->values.n; k++)
+        clpi_eval_int(e, decl->values.items[k], "a value of `tune`", &values[k]);
+    *out = (clpi_tune){ .param = decl->name.text, .values = values, .n_values = (int)decl->values.n };
+    for (uint32_t i = 0; i < e->kernel->params.n; i++)
+        if (strcmp(e->kernel->params.items[i].name.text, out->param) == 0)
+            out->is_given = e->is_given[i];
+    const clpi_binding *param = clpi_find(e, out->param);
+    if (!param || param->meaning.kind != CLPI_IS_INT || !clpi_exact_to(param->meaning.integer, &out->value))
+        clpi_say(e, decl->name.pos, "`tune` takes integer parameters: %s is none", out->param);
+    return CLP_OK;
+}
+
 clp_status clpi_tunes(clpi_env *env, clpi_arena *arena, const clpi_file *file, const char *name, const char *params,
                       const clpi_tune **out_tunes, int *out_n)
 {
@@ -103,10 +122,12 @@ clp_status clpi_tunes(clpi_env *env, clpi_arena *arena, const clpi_file *file, c
     const clpi_kernel_decl *kernel = clpi_choose_kernel(env, file, name);
     if (!kernel)
         return CLP_ERR_ARG;
+    if (kernel->tunes.n == 0)
+        return CLP_OK;
     clpi_diag diag;
     clpi_build b = { .ir = clpi_ir_new(env, arena, kernel->name.text) };
     clpi_elab *e = CLPI_NEW(arena, clpi_elab);
-    clpi_tune *tunes = CLPI_NEW_N(arena, clpi_tune, (size_t)kernel->tunes.n + 1);
+    clpi_tune *tunes = CLPI_NEW_N(arena, clpi_tune, (size_t)kernel->tunes.n);
     if (!b.ir || !e || !tunes)
         return CLP_ERR_OOM;
     clpi_diag_init(&diag, env, arena, file->source);
@@ -114,15 +135,8 @@ clp_status clpi_tunes(clpi_env *env, clpi_arena *arena, const clpi_file *file, c
     e->file = file;
     e->kernel = kernel;
     CLP_TRY(clpi_bind_params(e, params));
-    for (uint32_t i = 0; i < kernel->tunes.n; i++) {
-        const clpi_tune_decl *decl = &kernel->tunes.items[i];
-        int64_t *values = CLPI_NEW_N(arena, int64_t, (size_t)decl->values.n + 1);
-        if (!values)
-            return CLP_ERR_OOM;
-        for (uint32_t k = 0; k < decl->values.n; k++)
-            clpi_eval_int(e, decl->values.items[k], "a value of `tune`", &values[k]);
-        tunes[i] = (clpi_tune){ decl->name.text, values, (int)decl->values.n };
-    }
+    for (uint32_t i = 0; i < kernel->tunes.n; i++)
+        CLP_TRY(eval_tune(e, &kernel->tunes.items[i], &tunes[i]));
     CLP_TRY(clpi_diag_finish(&diag, CLP_ERR_INVALID));
     *out_tunes = tunes;
     *out_n = (int)kernel->tunes.n;

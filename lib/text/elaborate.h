@@ -86,6 +86,7 @@ typedef struct clpi_elab {
     const clpi_fn_decl **fns;          /* of the file, by name */
     uint32_t          n_fns;
     const clpi_kernel_decl *kernel;
+    bool             *is_given;        /* [kernel->params.n] once they are bound: the caller names it */
 
     struct { clpi_binding *items; uint32_t n, cap; } names;
     uint32_t buckets[CLPI_N_BUCKETS];  /* 1 + the newest binding */

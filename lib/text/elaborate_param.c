@@ -203,7 +203,8 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
         return CLP_ERR_OOM;
     CLP_TRY(clpi_diag_finish(&diag, CLP_ERR_ARG));
 
-    if (!clpi_sort_fns(e))
+    e->is_given = CLPI_NEW_N(e->arena, bool, (size_t)e->kernel->params.n + 1);
+    if (!e->is_given || !clpi_sort_fns(e))
         return CLP_ERR_OOM;
     check_names(e);
     e->in_constants = true;
@@ -220,6 +221,7 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
             e->diag = &diag;
             m = eval_given(e, &gs.items[k], &m);
             e->diag = of_file;
+            e->is_given[i] = true;
             gs.items[k].value = NULL;
         }
         clpi_name_bind(e, decl->name, CLPI_BIND_LET, 0, m);

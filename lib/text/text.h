@@ -22,7 +22,13 @@ const char *clpi_file_kernel_name(const clpi_file *file, int i);
 clp_status clpi_elaborate(clpi_env *env, clpi_arena *arena, const clpi_file *file, const char *name, const char *params, clpi_ir **out_ir);
 
 /* The `tune` lists of a kernel, values as given; status as of clpi_elaborate. */
-typedef struct clpi_tune { const char *param; const int64_t *values; int n_values; } clpi_tune;
+typedef struct clpi_tune {
+    const char    *param;
+    const int64_t *values;
+    int            n_values;
+    int64_t        value;                /* of the parameter, with params */
+    bool           is_given;             /* by params */
+} clpi_tune;
 clp_status clpi_tunes(clpi_env *env, clpi_arena *arena, const clpi_file *file, const char *name, const char *params,
                       const clpi_tune **out_tunes, int *out_n);
 

@@ -250,6 +250,22 @@ Test(oom, emit)
     try_using("emit", make_from_text, emit);
 }
 
+/* Peaks are measured by the first; the others find them kept. */
+static clp_status roofline(clp_context *ctx, clp_kernel *kernel)
+{
+    (void)ctx;
+    static float x[30], o[30];
+    clp_roofline_point point;
+    return clp_roofline(kernel, (clp_array[]){ { .dtype = CLP_F32, .rank = 1, .shape = (int64_t[]){ 30 }, .data = x },
+                                               { .dtype = CLP_F32, .rank = 1, .shape = (int64_t[]){ 30 }, .data = o } }, 2,
+                        &(clp_roofline_opts){ .n_runs = 1 }, &point);
+}
+
+Test(oom, roofline)
+{
+    try_using("roofline", make_from_desc, roofline);
+}
+
 static clp_status use_buffer(clp_context *ctx, clp_kernel *kernel)
 {
     (void)kernel;

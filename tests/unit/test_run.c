@@ -43,6 +43,12 @@ static const char *stub_describe(void *dev)
     return "stub";
 }
 
+static void stub_identify(void *dev, clpi_str *out)
+{
+    (void)dev;
+    clpi_str_puts(out, "stub");
+}
+
 static void stub_limits(void *dev, clpi_limits *out_limits)
 {
     (void)dev;
@@ -143,7 +149,7 @@ static clp_status stub_read(void *mem, size_t at, void *dst, size_t n_bytes)
 }
 
 static const clpi_backend stub_backend = {
-    "stub", stub_list, stub_open, stub_close, stub_describe, stub_limits, stub_compile, stub_discard, stub_launch,
+    "stub", stub_list, stub_open, stub_close, stub_describe, stub_identify, stub_limits, stub_compile, stub_discard, stub_launch,
     stub_wait, stub_forget, stub_alloc, stub_wrap, stub_release, stub_write, stub_read,
 };
 
