@@ -24,7 +24,7 @@ trap 'rm -rf "$work"' EXIT
 n_passed=0 n_failed=0
 
 # One kernel, or case, may take this long on a simulator.
-item_seconds=${CLPALLAS_ITEM_SECONDS:-90}
+item_seconds=${CLPALLAS_ITEM_SECONDS:-300}
 
 # A case or two of each kind: grids, edges, masks, gathers, scatters, loops, reductions, dots, small dtypes, sorting, atomics.
 few_cases="add_1d add_3d block_pad block_poison bools broadcast cast_int cumsum divide_i8 dot_small grid_zero histogram iota prefetch_gather
@@ -182,6 +182,8 @@ test_unit() {
     rusticl)
         run "$name" test_cl - "$build/tests/test_cl" --filter 'cl/!(one_kernel_runs_in_several_threads)'
         run "$name" test_adopt - "$build/tests/test_adopt"
+        run "$name" test_batch - "$build/tests/test_batch"
+        run "$name" test_far - "$build/tests/test_far"
         skip test_threads - "several threads in one queue: it mixes up their commands and refuses to unmap (Mesa 22.3)"
         if ! $whole; then
             run "$name" test_prelude - "$build/tests/test_prelude" --filter 'prelude/casts*'
@@ -192,6 +194,8 @@ test_unit() {
     *)
         run "$name" test_cl - "$build/tests/test_cl"
         run "$name" test_adopt - "$build/tests/test_adopt"
+        run "$name" test_batch - "$build/tests/test_batch"
+        run "$name" test_far - "$build/tests/test_far"
         run "$name" test_threads - "$build/tests/test_threads"
         ;;
     esac
@@ -235,7 +239,7 @@ test_implementation() {
 }
 
 find_implementations
-for program in clpallas tests/jax/jax_runner tests/diff/diff_runner tests/cases/cases_runner tests/test_cl tests/test_adopt tests/test_small tests/test_threads tests/test_prelude; do
+for program in clpallas tests/jax/jax_runner tests/diff/diff_runner tests/cases/cases_runner tests/test_cl tests/test_adopt tests/test_batch tests/test_far tests/test_small tests/test_threads tests/test_prelude; do
     [ -x "$build/$program" ] || { echo "test-devices: $build/$program is not built" >&2; exit 2; }
 done
 line implementation test schedule result ""
