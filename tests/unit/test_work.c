@@ -277,6 +277,71 @@ Test(work, what_data_decide_is_no_exact_count)
     planned_done(&c.p);
 }
 
+/* ---- Program after program ---- */
+
+/* Blocks and their elements as the programs see them, one after another. */
+static void walk(const counted *c, int operand, double *out_fetches, double *out_elems)
+{
+    static const clpi_prefetch prefetch = { read_table, NULL };
+    const int rank = c->p.ir->operands[operand].rank;
+    clpi_window now[CLP_MAX_RANK], before[CLP_MAX_RANK];
+    int64_t program[CLPI_MAX_AXES];
+    *out_fetches = *out_elems = 0;
+    for (uint64_t n = 0; n < c->bound->n_sequences * c->bound->n_steps; n++) {
+        bool stays = n > 0;
+        double elems = 1;
+        clpi_program_at(c->bound, n / c->bound->n_steps, n % c->bound->n_steps, program);
+        cr_assert(clpi_windows(c->bound, operand, program, &prefetch, now));
+        for (int d = 0; d < rank; d++) {
+            stays = stays && now[d].start == before[d].start;
+            elems *= (double)(now[d].hi - now[d].lo);
+        }
+        memcpy(before, now, sizeof before);
+        *out_fetches += !stays;
+        *out_elems += stays ? 0 : elems;
+    }
+}
+
+#define MAPPED(blocks, map, grid)                                                                                      \
+    "kernel m(prefetch t: i32[T], in x: f32[A, B, C] block " blocks " at " map ", inout o: f32[1, 1, 1])\n"           \
+    "grid " grid " { o[0, 0, 0] = o[0, 0, 0] + cast(rank(x) == 3, f32) + sum(x[...]); }"
+
+Test(work, traffic_is_what_programs_see_one_after_another)
+{
+    static const struct { const char *text, *spec; int64_t start[3], count[3]; } rows[] = {
+        { MAPPED("[2, 3, 4]", "(i, j, k)", "(i = 4, j = 3, k = 3)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[2, 3, 4]", "(k, i, j)", "(i = 3, j = 3, k = 4)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[2, 3, 4]", "(k, i, j)", "(i = 3 arbitrary, j = 3, k = 4 arbitrary)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[2, 3, 4]", "(j, 0, j / 2)", "(i = 3, j = 4, k = 5)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[2, 3, 4]", "(3 - i, 1, min(i, k))", "(i = 4, j = 2, k = 3)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[2, 3, 4]", "((i + k) % 4, (j * k) % 3, (i * j) % 3)", "(i = 4, j = 5 arbitrary, k = 6)"),
+          "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[2, 3, 4]", "((i + k) % 4, (j * k) % 3, (i * j) % 3)", "(i = 4, j = 5, k = 6)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]",
+          { 1, 2, 3 }, { 3, 2, 2 } },
+        { MAPPED("[element(4, pad = (2, 2)), _, 5]", "(2 * i + k, j, 0)", "(i = 3, j = 8, k = 2)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[_, 3, 4]", "(t[i], j, k / 2)", "(i = 8, j = 3, k = 4)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[_, 3, 4]", "(t[(i + 3 * k) % 8], 0, 2 - j)", "(i = 5, j = 3 arbitrary, k = 7 arbitrary)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+        { MAPPED("[_, 3, 4]", "(t[i], t[k] / 2, 0)", "(i = 1, j = 3, k = 8)"), "i32[8] f32[7, 8, 10] f32[1, 1, 1]", { 0 }, { 0 } },
+    };
+    static const clpi_prefetch prefetch = { read_table, NULL };
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        counted c;
+        double fetches, elems;
+        planned_ok(&c.p, rows[r].text);
+        arrays_make(&c.a, rows[r].spec);
+        const bool has_box = rows[r].count[0] > 0;
+        const clpi_launch_args args = { c.a.array, c.a.n, NULL, 0, has_box ? rows[r].start : NULL, has_box ? rows[r].count : NULL, false };
+        cr_assert_eq(clpi_bind(c.p.plan, &args, &c.p.arena, &c.bound), CLP_OK, "row %zu: %s", r, clpi_error_text(&c.p.env));
+        cr_assert_eq(clpi_work_count(c.bound, &prefetch, &c.p.arena, &c.work), CLP_OK);
+        walk(&c, 1, &fetches, &elems);
+        const clpi_work_traffic *t = traffic_of(&c, "x");
+        cr_expect_eq(t->fetches, fetches, "row %zu: %g fetches, seen %g", r, t->fetches, fetches);
+        cr_expect_eq(t->read, 4 * elems, "row %zu: %g bytes, seen %g", r, t->read, 4 * elems);
+        cr_expect(t->is_exact && elems > 0, "row %zu", r);
+        planned_done(&c.p);
+    }
+}
+
 /* Sums are products: 2^37 programs cost no more than a few. Edges and first steps of axes that are sampled are not lost. */
 Test(work, a_huge_grid)
 {
