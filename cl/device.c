@@ -156,6 +156,7 @@ static void read_limits(cl_device_id id, clpi_limits *l)
     describe(id, name, sizeof name);
     l->loses_barriers = strstr(name, "Portable Computing Language") != NULL;
     l->dissolves_vectors = lanes == 1 && !l->loses_barriers;
+    l->takes_register_limit = has_extension(id, "cl_nv_compiler_options");
     l->loop_rounds = strstr(name, "llvmpipe") ? 65535 : 0;
     l->private_bytes = l->is_cpu ? 64 * 1024 : 1024;
     uint64_t cache = fact(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);

@@ -7,7 +7,7 @@
  * multiply-add runs several times as fast as that of i32.
  * Register tiles. With 64-byte vectors there are 32 registers: 12 rows of 2 vectors are 24 accumulators, which leave room
  * for two vectors of y and the broadcast of x. With 32-byte vectors there are 16: 6 x 2. With 16-byte vectors 4 x 2 (x86) or
- * more; the least is safe. simt: 8 x 8 accumulators for each work-item, 16 loads for 64 multiply-adds.                   */
+ * more; the least is safe. simt: 8 x 8 accumulators for each work-item, 4 loads of vectors for 64 multiply-adds.         */
 #define TILE(acc_, realisation_, vector_bytes_, rows_, vectors_)                                                                   \
     .acc = CLP_##acc_, .realisation = CLP_SCHEDULE_##realisation_, .vector_bytes = vector_bytes_, .rows = rows_, .vectors = vectors_
 #define TILES(x_, y_, unit_, group_, instruction_) .x = CLP_##x_, .y = CLP_##y_, .needs = CLPI_DOT_AMX_##unit_, .group = group_, .tiles = instruction_
@@ -77,11 +77,6 @@ static int64_t cdiv(int64_t a, int64_t b)
     return (a + b - 1) / b;
 }
 
-static int least(int most, int64_t wanted)
-{
-    return wanted < 1 ? 1 : wanted < most ? (int)wanted : most;
-}
-
 /* Lanes of a vector: those of the device, fewer when the dot is narrower. */
 static int vector_width(const clpi_cl_schedule *s, const clpi_dot *d)
 {
@@ -116,21 +111,55 @@ static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *
     return p->a_slot >= 0 && p->b_slot >= 0;
 }
 
+static int power_of_two(int most, int64_t wanted)
+{
+    int n = 1;
+    while (n < most && n < wanted)
+        n *= 2;
+    return n;
+}
+
+/* Of a dot whose result lies in memory: as large a block as the registers of a group hold. */
+static clpi_deal block_deal(const clpi_cl_schedule *s, const clpi_dot_unit *unit, const clpi_dot *d)
+{
+    clpi_deal b = { .team = 1 };
+    while (b.team * b.team < (int)s->group_size)
+        b.team *= 2;
+    b.teams = (int)s->group_size / b.team;
+    b.rows = power_of_two(unit->rows, cdiv(d->m, b.teams));
+    b.columns = power_of_two(unit->vectors, cdiv(d->n, b.team));
+    b.row_run = b.rows < s->run ? b.rows : s->run;
+    b.column_run = b.columns < s->run ? b.columns : s->run;
+    while (d->n % b.column_run)
+        b.column_run /= 2;
+    b.m = (int64_t)b.teams * b.rows;
+    b.n = (int64_t)b.team * b.columns;
+    return b;
+}
+
+/* Slices of 8: a group of 256 fetches one of two blocks of 128 with a vector of four for each work-item and side. Twice, where
+ * there is room, so that one barrier a slice is enough and global memory is waited for while the other slice is multiplied.
+ * The odd four elements behind each row of a slice spread the banks of local memory when x, which lies along k, is written across. */
+enum { SLICE = 8, SPREAD = 4 };
+
 static bool plan_simt(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *p)
 {
     const clpi_dot *d = step->dot;
-    p->width = 1;
-    p->group_columns = 1;
-    while (p->group_columns * p->group_columns < (int)s->group_size)
-        p->group_columns *= 2;
-    p->group_rows = (int)s->group_size / p->group_columns;
-    p->rows = least(p->unit->rows, cdiv(d->m, p->group_rows));
-    p->panel = least(p->unit->vectors, cdiv(d->n, p->group_columns));
-    p->n_panels = 1;
-    p->strip = d->k < 16 ? d->k : 16;
-    p->a_stride = d->m + 1;      /* packed by columns; the odd stride spreads the banks when they are written */
-    p->a_slot = clpi_slot_add(s, arena, d->acc, p->strip * p->a_stride, step->number, step->number);
-    p->b_slot = clpi_slot_add(s, arena, d->acc, p->strip * d->n, step->number, step->number);
+    const int64_t shape[2] = { d->m, d->n };
+    uint64_t bytes = clpi_rep_bytes(d->acc), room = clpi_local_room(s);
+    p->is_owned = s->is_owned[d->dest];
+    p->deal = p->is_owned ? clpi_deal_of(s, 2, shape) : block_deal(s, p->unit, d);
+    p->a_stride = (p->deal.m + CLPI_WIDE - 1) / CLPI_WIDE * CLPI_WIDE + SPREAD;
+    p->b_stride = (p->deal.n + CLPI_WIDE - 1) / CLPI_WIDE * CLPI_WIDE + SPREAD;
+    p->slice = d->k < SLICE ? d->k : SLICE;
+    p->n_buffers = d->k > p->slice ? 2 : 1;
+    uint64_t slice_bytes = (uint64_t)((p->a_stride + p->b_stride) * p->slice) * bytes + 128;
+    if (p->n_buffers == 2 && 2 * slice_bytes > room)
+        p->n_buffers = 1;
+    if (slice_bytes > room && p->slice > CLPI_WIDE)
+        p->slice = CLPI_WIDE;
+    p->a_slot = clpi_slot_add(s, arena, d->acc, p->n_buffers * p->slice * p->a_stride, step->number, step->number);
+    p->b_slot = clpi_slot_add(s, arena, d->acc, p->n_buffers * p->slice * p->b_stride, step->number, step->number);
     return p->a_slot >= 0 && p->b_slot >= 0;
 }
 

@@ -379,11 +379,16 @@ static void emit_one(clpi_emit *e, const clpi_cl_schedule *s, bool is_alone, clp
     clpi_str_done(&body);
 }
 
+/* 128 registers are those of a quarter of the work-items that a unit could hold, and of two groups of 256. For sm_80 a matmul in blocks of
+ * 128 takes 164 otherwise; with the limit 122, and spills nothing.                                                         */
 static const char *options_of(const clpi_cl_schedule *s)
 {
+    const bool is_fast = s->program->ir->math_fast;
     if (s->realisation == CLP_SCHEDULE_SIMT && s->limits.loses_barriers)
         return "-cl-opt-disable";
-    return s->program->ir->math_fast ? "-cl-mad-enable" : "";
+    if (s->realisation == CLP_SCHEDULE_SIMT && s->limits.takes_register_limit)
+        return is_fast ? "-cl-mad-enable -cl-nv-maxrregcount=128" : "-cl-nv-maxrregcount=128";
+    return is_fast ? "-cl-mad-enable" : "";
 }
 
 clp_status clpi_cl_emit(clpi_cl_schedule *const *schedules, int n, clpi_arena *arena, clpi_code **out_codes)

@@ -36,6 +36,7 @@ typedef struct clpi_emit {
     int                     fault_words;      /* of the code */
     const char             *numbers_type;     /* its name in the text */
     bool                    is_fast;          /* printing for full blocks side by side */
+    bool                    in_stretch;       /* of neighbours that lie side by side */
     const clpi_nest        *nest;
     const clpi_mapping     *map;
     int                     width;            /* lanes of the piece being printed */
@@ -90,14 +91,34 @@ const char *clpi_pad_text(clpi_emit *e, const clpi_access *a);               /* 
 bool        clpi_has_low_edge(const clpi_operand *x, int ref_dim);           /* a block may start before the array: has x_lo */
 bool        clpi_has_squeezed(const clpi_operand *x);                        /* has x_in */
 const char *clpi_tile_name(clpi_emit *e, int tile);
+bool        clpi_is_owned(const clpi_emit *e, const clpi_access *a);         /* of a tile that its work-items keep in registers */
 const char *clpi_home_space(clpi_home home);                                 /* "__local " */
 const char *clpi_slot_space(const clpi_emit *e, int slot);
 const char *clpi_tile_type(clp_dtype dtype, int width);                      /* in memory: held form, bool a byte */
 /* Of a dot's accumulators and packed operands: integers unsigned, so that they wrap. */
 const char *clpi_packed_type(const clpi_dot *d, int width);
 
+/* ---- Outs of the nest being printed (emit_out.c) ---- */
+clp_dtype   clpi_out_dtype(const clpi_emit *e, int access);                  /* of what the access gives, or takes */
+bool        clpi_is_arg(clpi_op_kind op);
+bool        clpi_accumulates(const clpi_out *out);
+clp_dtype   clpi_accumulator(const clpi_emit *e, const clpi_out *out);       /* argmax compares in it, others add up in it */
+const char *clpi_accumulator_type(const clpi_emit *e, const clpi_out *out, int width);
+const char *clpi_combine_text(clpi_emit *e, const clpi_out *out, int width, const char *a, const char *b);
+void        clpi_declare_accumulators(clpi_emit *e);
+void        clpi_emit_outs(clpi_emit *e);                                    /* at one point, or vector, of the whole domain */
+const char *clpi_fold_lanes(clpi_emit *e, uint32_t out);                     /* after the loops: the result's name */
+void        clpi_store_result(clpi_emit *e, uint32_t out, const char *result, int width);
+void        clpi_store_reductions(clpi_emit *e);
+bool        clpi_is_register_store(const clpi_emit *e, const clpi_out *out); /* in every work-item */
+
 /* ---- Steps ---- */
 void clpi_emit_nest(clpi_emit *e, const clpi_stage *stage);                  /* emit_nest.c */
+void clpi_emit_team(clpi_emit *e, const clpi_stage *stage);                  /* emit_team.c */
+const char *clpi_row_text(clpi_emit *e, const clpi_deal *d);                   /* row number i of this work-item */
+const char *clpi_row_run_text(clpi_emit *e, const clpi_deal *d, const char *run);      /* the first row, column, of its run so numbered */
+const char *clpi_column_run_text(clpi_emit *e, const clpi_deal *d, const char *run);
+void clpi_open_unrolled(clpi_emit *e, const char *index, int n, int by);       /* by: rounds at a time; 0: all */
 void clpi_emit_loops(clpi_emit *e);                                          /* of the nest begun, at_point inside */
 void clpi_emit_coordinates(clpi_emit *e, int from, int to);                  /* order[from .. to) out of `item` */
 void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage);            /* emit_dot_vector.c */

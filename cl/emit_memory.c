@@ -40,6 +40,11 @@ static bool is_register(const clpi_emit *e, const clpi_access *a)
     return a->is_tile && e->s->tiles[a->target].home == CLPI_HOME_REGISTER;
 }
 
+bool clpi_is_owned(const clpi_emit *e, const clpi_access *a)
+{
+    return a->is_tile && clpi_is_simt(e) && e->s->tiles[a->target].home == CLPI_HOME_PRIVATE;
+}
+
 /* ---- Where ---- */
 
 static int64_t tile_stride(const clpi_emit *e, const clpi_access *a, int d)
@@ -56,7 +61,7 @@ static int64_t tile_stride(const clpi_emit *e, const clpi_access *a, int d)
 static bool is_side_by_side(const clpi_emit *e, const clpi_access *a, int d)
 {
     const clpi_operand *x = &e->ir->operands[a->target];
-    return e->is_fast && d == a->rank - 1 && x->ref_dim[d] == x->rank - 1;
+    return (e->is_fast || e->in_stretch) && d == a->rank - 1 && x->ref_dim[d] == x->rank - 1;
 }
 
 static const char *offset_text(clpi_emit *e, const clpi_access *a)
@@ -93,6 +98,8 @@ const char *clpi_place_text(clpi_emit *e, const clpi_access *a)
 {
     if (is_register(e, a))
         return clpi_tile_name(e, a->target);
+    if (clpi_is_owned(e, a))      /* that of the loops around, a whole run of columns */
+        return clpi_text(e, clpi_is_row_tile(&e->p->tiles.items[a->target]) ? "%s[i]" : "%s[i][j]", clpi_tile_name(e, a->target));
     return clpi_text(e, "%s[%s]", base_text(e, a), offset_text(e, a));
 }
 
@@ -214,21 +221,37 @@ static const char *stretch_type(clpi_emit *e, const clpi_access *a)
     return a->is_tile ? clpi_tile_type(dtype, e->width) : clpi_cl_stored_type(dtype, e->width);
 }
 
-/* The stretch as one vector in memory; its address is aligned to elements only. */
+/* simt: does the stretch begin a whole number of vectors behind an address that is aligned for them? Tiles lie so; of an operand
+ * x_wide tells. NVIDIA's compiler makes four loads of a vector that may not be aligned.                                     */
+static bool is_wide(const clpi_emit *e, const clpi_access *a)
+{
+    const clpi_ix *last = &a->ix[a->rank - 1];
+    bool is_good = clpi_is_simt(e) && e->width <= CLPI_WIDE && last->node < 0 && last->add % e->width == 0;
+    for (int d = 0; a->is_tile && d < a->rank - 1; d++)
+        is_good = is_good && tile_stride(e, a, d) % e->width == 0;
+    return is_good && (a->is_tile || e->ir->operands[a->target].ref_rank > 0);
+}
+
+/* The stretch as one vector in memory; its address may be aligned to elements only. */
 static const char *stretch_text(clpi_emit *e, const clpi_access *a, bool is_const)
 {
     const char *space = a->is_tile ? clpi_home_space(e->s->tiles[a->target].home) : "__global ";
     clp_dtype dtype = access_dtype(e, a);
     int elem_bytes = a->is_tile && dtype != CLP_BOOL ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
-    return clpi_text(e, "*(%s%s%s *)(%s + %s)", space, is_const ? "const " : "",
-                     clpi_unaligned(e, stretch_type(e, a), elem_bytes), base_text(e, a), offset_text(e, a));
+    e->in_stretch = true;         /* so its last stride is 1 */
+    const char *offset = offset_text(e, a);
+    e->in_stretch = false;
+    const char *type = is_wide(e, a) ? stretch_type(e, a) : clpi_unaligned(e, stretch_type(e, a), elem_bytes);
+    return clpi_text(e, "*(%s%s%s *)(%s + %s)", space, is_const ? "const " : "", type, base_text(e, a), offset);
 }
 
 static const char *stretch_inside(clpi_emit *e, const clpi_access *a)
 {
     const char *inside = inside_text(e, a, e->width - 1);
     const clpi_operand *x = a->is_tile ? NULL : &e->ir->operands[a->target];
-    if (x && !is_side_by_side(e, a, a->rank - 1))
+    if (x && is_wide(e, a))
+        inside = clpi_and_text(e, clpi_text(e, "%s_wide", x->name), inside);
+    else if (x && !is_side_by_side(e, a, a->rank - 1))
         inside = clpi_and_text(e, inside, clpi_text(e, "%s_s%d == 1", x->name, a->rank - 1));
     return inside;
 }
@@ -263,6 +286,32 @@ static void forget_access_lanes(clpi_emit *e, const clpi_access *a)
         e->values[a->mask].has_lanes = false;
     if (a->other >= 0)
         e->values[a->other].has_lanes = false;
+}
+
+/* simt: in turn through one lane of the vector, not through an array, which a loop that is left as it is would put on the stack; and one that
+ * is unrolled takes a register pair for the address of each lane (softmax in rows of 1024: 254 registers and spills, against 71). */
+static bool goes_in_turn(const clpi_emit *e, const clpi_access *a)
+{
+    return clpi_is_simt(e) && a->mask < 0 && is_stretch(e, a);
+}
+
+static const char *shifted_lanes(int width)
+{
+    return width == 4 ? "s123" : "s1";
+}
+
+static void emit_load_in_turn(clpi_emit *e, int node, const clpi_access *a, const char *type)
+{
+    const bool is_bool = access_dtype(e, a) == CLP_BOOL;
+    const char *lane = clpi_text(e, "%.*s ", (int)strcspn(type, "0123456789"), type);
+    clpi_line(e, "v%d = 0;", node);
+    clpi_line(e, "#pragma unroll 1");
+    e->lane = "l";
+    clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);
+    emit_guarded(e, a, lane, clpi_text(e, "e%d", node), is_bool ? "-" : "");
+    clpi_line(e, "v%d = (%s)(v%d.%s, e%d);", node, type, node, shifted_lanes(e->width), node);
+    clpi_close(e);
+    e->lane = NULL;
 }
 
 static void emit_load_lanes(clpi_emit *e, int node, const clpi_access *a, const char *type)
@@ -310,7 +359,10 @@ static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_
         } else {
             clpi_open(e, "%s", "");
         }
-        emit_load_lanes(e, node, a, type);
+        if (goes_in_turn(e, a))
+            emit_load_in_turn(e, node, a, type);
+        else
+            emit_load_lanes(e, node, a, type);
         clpi_close(e);
         forget_access_lanes(e, a);
     }
@@ -320,7 +372,9 @@ void clpi_emit_load(clpi_emit *e, int node)
 {
     const clpi_access *a = &e->nest->accesses.items[e->nest->nodes.items[node].access];
     clpi_value *v = &e->values[node];
-    if (v->width == 1) {
+    if (clpi_is_owned(e, a)) {
+        clpi_line(e, "const %s v%d = %s;", clpi_cl_type(clpi_loaded(access_dtype(e, a)), v->width), node, clpi_place_text(e, a));
+    } else if (v->width == 1) {
         if (is_register(e, a) && a->mask < 0) {
             v->text = clpi_place_text(e, a);
             return;
@@ -373,6 +427,17 @@ static void emit_store_stretch(clpi_emit *e, const clpi_access *a, const char *v
 static void emit_store_lanes(clpi_emit *e, const clpi_access *a, clp_dtype dtype, const char *value, int mask_bits)
 {
     const char *type = dtype == CLP_BOOL ? clpi_cl_mask_type(mask_bits, e->width) : clpi_cl_type(dtype, e->width);
+    if (goes_in_turn(e, a)) {
+        clpi_line(e, "%s e = %s;", type, value);
+        clpi_line(e, "#pragma unroll 1");
+        e->lane = "l";
+        clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);
+        emit_store_one(e, a, dtype == CLP_BOOL ? "(e.s0 != 0)" : "e.s0");
+        clpi_line(e, e->width == 4 ? "e = e.s1230;" : "e = e.s10;");
+        clpi_close(e);
+        e->lane = NULL;
+        return;
+    }
     use_access_lanes(e, a);
     clpi_declare_lanes(e, type, "e", e->width);
     clpi_line(e, "vstore%d(%s, 0, e);", e->width, value);
@@ -388,6 +453,10 @@ void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *valu
     const clpi_access *a = &e->nest->accesses.items[access];
     if (width == 1) {
         emit_store_one(e, a, value);
+        return;
+    }
+    if (clpi_is_owned(e, a)) {
+        clpi_line(e, "%s = %s;", clpi_place_text(e, a), value);
         return;
     }
     const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;

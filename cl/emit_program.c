@@ -146,6 +146,18 @@ static void emit_fast(clpi_emit *e, const clpi_operand *x)
     clpi_str_done(&s);
 }
 
+/* Do vectors of CLPI_WIDE elements of each row begin where a vector in memory may? */
+static void emit_wide(clpi_emit *e, const clpi_operand *x)
+{
+    const int bytes = clp_dtype_bits(x->dtype) / 8;
+    if (x->ref_rank == 0 || clpi_is_packed(x->dtype))
+        return;
+    const char *text = clpi_text(e, "%s_s%d == 1 && (size_t)%s_p %% %d == 0", x->name, x->ref_rank - 1, x->name, CLPI_WIDE * bytes);
+    for (int r = 0; r < x->ref_rank - 1; r++)
+        text = clpi_text(e, "%s && %s_s%d %% %d == 0", text, x->name, r, CLPI_WIDE);
+    clpi_line(e, "const int %s_wide = %s;", x->name, text);
+}
+
 static void emit_block(clpi_emit *e, int operand)
 {
     const clpi_operand *x = &e->ir->operands[operand];
@@ -172,7 +184,10 @@ static void emit_block(clpi_emit *e, int operand)
     } else {
         clpi_line(e, "__global %s%s *const %s_p = %s_mem + (%s);", constant, type, x->name, x->name, at);
     }
-    emit_fast(e, x);
+    if (clpi_is_simt(e))
+        emit_wide(e, x);
+    else
+        emit_fast(e, x);
 }
 
 /* ---- Blocks of a checked program ---- */
@@ -250,6 +265,17 @@ static void note_used(const clpi_steps *steps, bool *used)
 
 /* ---- The frame ---- */
 
+/* What this work-item has of a tile: [rows], or [rows][columns in runs]. */
+static void emit_owned(clpi_emit *e, int tile)
+{
+    const clpi_tile *t = &e->p->tiles.items[tile];
+    const clpi_deal d = clpi_deal_of(e->s, t->rank, t->shape);
+    if (clpi_is_row_tile(t))
+        clpi_line(e, "%s %s[%d];", clpi_cl_type(t->dtype, 1), clpi_tile_name(e, tile), d.rows);
+    else
+        clpi_line(e, "%s %s[%d][%d];", clpi_cl_type(t->dtype, d.column_run), clpi_tile_name(e, tile), d.rows, d.columns / d.column_run);
+}
+
 static void emit_slots(clpi_emit *e)
 {
     for (uint32_t i = 0; i < e->s->slots.n; i++) {
@@ -266,7 +292,9 @@ static void emit_slots(clpi_emit *e)
     for (uint32_t t = 0; t < e->p->tiles.n; t++) {
         const clpi_tile *tile = &e->p->tiles.items[t];
         const clpi_tile_place *place = &e->s->tiles[t];
-        if (place->home == CLPI_HOME_REGISTER)
+        if (place->home == CLPI_HOME_PRIVATE && clpi_is_simt(e))
+            emit_owned(e, (int)t);
+        else if (place->home == CLPI_HOME_REGISTER)
             clpi_line(e, "%s %s;", clpi_cl_type(tile->dtype, 1), clpi_tile_name(e, (int)t));
         else if (place->home != CLPI_HOME_NONE)
             clpi_line(e, "%s%s *const %s = a%d;", clpi_home_space(place->home), clpi_tile_type(tile->dtype, 1),
@@ -379,10 +407,15 @@ bool clpi_has_spare_lanes(const clpi_emit *e)
     return e->s->limits.loop_rounds > 0 && !clpi_is_simt(e);
 }
 
+/* No sequence has bit 63 set, which no compiler knows: so none works out before the loop, and keeps in registers through all of it, what each
+ * work-item has as addresses. For sm_80 softmax in rows of 1024 takes 80 registers so, and 122 otherwise; attention 133, and 160. */
+static void emit_lid(clpi_emit *e)
+{
+    clpi_line(e, "const int lid = (int)((get_local_id(0) + (sequence >> 63)) & %llu);", (unsigned long long)e->s->group_size - 1);
+}
+
 void clpi_emit_kernel(clpi_emit *e)
 {
-    if (clpi_is_simt(e))
-        clpi_line(e, "const int lid = (int)get_local_id(0);");
     emit_slots(e);
     emit_scalars(e);
     if (e->p->is_checked) {
@@ -393,13 +426,15 @@ void clpi_emit_kernel(clpi_emit *e)
     const char *n = clpi_number_text(e, CLPI_NUMBER_N_SEQUENCES, 0, 0);
     clpi_open(e, "for (ulong sequence = get_group_id(0)%s; sequence < (ulong)%s; sequence += get_num_groups(0))",
               clpi_has_spare_lanes(e) ? clpi_text(e, " + get_local_id(0) * (ulong)%s", n) : "", n);
+    if (clpi_is_simt(e))
+        emit_lid(e);
     if (e->s->has_print)
         clpi_line(e, "ulong step = 0;");
     emit_parallel_ids(e);
     emit_axes(e, 0);
     clpi_close(e);
     if (e->p->is_checked)
-        clpi_line(e, clpi_is_simt(e) ? "if (lid == 0)\n        fault[%d] = n_faults;" : "fault[%d] = n_faults;", CLPI_FAULT_COUNT);
+        clpi_line(e, clpi_is_simt(e) ? "if (get_local_id(0) == 0)\n        fault[%d] = n_faults;" : "fault[%d] = n_faults;", CLPI_FAULT_COUNT);
     if (e->s->limits.loop_rounds > 0)
         emit_cut(e);
 }

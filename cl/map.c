@@ -78,12 +78,12 @@ static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t
             m->width /= 2;
 }
 
-/* Dimensions outside `last`, then those in it; the vector dimension innermost of its part. */
-static void order_loops(const clpi_nest *n, uint32_t last, clpi_mapping *m)
+/* From `first` on: dimensions outside `last`, then those in it; the vector dimension innermost of its part. */
+static void order_loops(const clpi_nest *n, int first, uint32_t last, clpi_mapping *m)
 {
     for (int part = 0; part < 2; part++) {
         bool has_vector = false;
-        for (int d = n->n_outer; d < n->rank; d++) {
+        for (int d = first; d < n->rank; d++) {
             if ((int)(last >> d & 1) != part)
                 continue;
             if (d == m->vector_dim)
@@ -161,6 +161,68 @@ static int choose_chains(const clpi_nest *n, const clpi_mapping *m)
     return n->outs.n > 0 && vectors >= 2 * CHAINS && vectors % CHAINS == 0 ? CHAINS : 1;
 }
 
+/* ---- simt ---- */
+
+static bool touches_owned(const clpi_cl_schedule *s, const clpi_nest *n, bool in_columns)
+{
+    for (uint32_t i = 0; i < n->accesses.n; i++) {
+        const clpi_access *a = &n->accesses.items[i];
+        if (a->is_tile && s->is_owned[a->target] && !(in_columns && clpi_is_row_tile(&s->program->tiles.items[a->target])))
+            return true;
+    }
+    return false;
+}
+
+static void map_team(const clpi_cl_schedule *s, const clpi_nest *n, clpi_mapping *m)
+{
+    m->is_teamed = true;
+    m->unrolls_rows = touches_owned(s, n, false);
+    m->unrolls_columns = touches_owned(s, n, true);
+    m->deal = clpi_deal_of(s, n->rank, n->extent);
+    if (m->deal.n > 1 && m->deal.column_run > 1) {
+        m->vector_dim = n->rank - 1;
+        m->width = m->deal.column_run;
+    }
+}
+
+/* A group goes over all rows of nests that share them, nest after nest: rows are dealt out, and need no loop around. */
+static clpi_mapping map_group(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t last, bool reduces)
+{
+    clpi_mapping m = { .vector_dim = -1, .width = 1, .chains = 1 };
+    order_loops(n, 0, last, &m);
+    if (clpi_is_teamable(n) && (touches_owned(s, n, false) || (reduces && m.n_kept == 1))) {
+        map_team(s, n, &m);
+        return m;
+    }
+    m.is_joint = reduces && m.n_kept == 0;
+    m.is_single = !m.is_joint && (n->in_order || m.n_kept == 0);
+    m.is_dealt = !m.is_joint && !m.is_single;
+    m.is_broadcast = n->rank == 0 && (reads_written(s, n) || overtakes(s, n));
+    m.is_alone = m.is_single && !m.is_broadcast && suits_one(s, n, &m);
+    return m;
+}
+
+/* Vectors along the side that an operand of a dot lies along, if it has whole ones: m or n, or k in slices. */
+clpi_mapping clpi_map_pack(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_dot_plan *p, bool is_y)
+{
+    clpi_mapping m = { .vector_dim = -1, .width = 1, .chains = 1 };
+    int best = -1;
+    order_loops(n, n->n_outer, 0, &m);
+    for (int d = n->n_outer; d < n->rank; d++) {
+        const bool is_k = is_y ? d == n->rank - 2 : d == n->rank - 1;
+        int64_t block = is_k ? p->slice : is_y ? (int64_t)p->deal.team * p->deal.columns : (int64_t)p->deal.teams * p->deal.rows;
+        int width = s->run, score = lanes_score(s, n, d);
+        while (width > 1 && (n->extent[d] % width || block % width))
+            width /= 2;
+        if (width > 1 && score > best) {
+            best = score;
+            m.vector_dim = d;
+            m.width = width;
+        }
+    }
+    return m;
+}
+
 clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n)
 {
     clpi_mapping m = { .vector_dim = -1, .width = 1, .chains = 1 };
@@ -174,18 +236,11 @@ clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n)
             scanned |= out->reduced;
         reduces = reduces || out->kind == CLPI_OUT_REDUCE;
     }
-    if (s->realisation == CLP_SCHEDULE_VECTOR) {
-        choose_lanes(s, n, scanned, &m);
-        order_loops(n, last, &m);
-        m.chains = choose_chains(n, &m);
-        return m;
-    }
-    order_loops(n, last, &m);
-    m.is_joint = reduces && m.n_kept == 0;
-    m.is_single = !m.is_joint && (n->in_order || m.n_kept == 0);
-    m.is_dealt = !m.is_joint && !m.is_single;
-    m.is_broadcast = n->rank == n->n_outer && (reads_written(s, n) || overtakes(s, n));
-    m.is_alone = m.is_single && !m.is_broadcast && suits_one(s, n, &m);
+    if (s->realisation == CLP_SCHEDULE_SIMT)
+        return map_group(s, n, last, reduces);
+    choose_lanes(s, n, scanned, &m);
+    order_loops(n, n->n_outer, last, &m);
+    m.chains = choose_chains(n, &m);
     return m;
 }
 

@@ -1,7 +1,7 @@
 /* place: a home for every tile.
  *
- * In: a program with lifetimes, limits. Out: slots (arrays) with tiles in them. Decides registers for scalars; then the
- * nearest memory with room: private for small arrays of a lone work-item, local, and the workspace for the rest. Tiles that
+ * In: a program with lifetimes, limits. Out: slots (arrays) with tiles in them. Decides registers for scalars, and in simt for
+ * what is owned; then the nearest memory with room: private for small arrays of a lone work-item, local, and the workspace for the rest. Tiles that
  * are never alive together and have one element type share a slot.                                                       */
 #include "cl/schedule.h"
 
@@ -25,6 +25,12 @@ static uint64_t bytes_in(const clpi_cl_schedule *s, clpi_home home)
         if (s->slots.items[i].home == home)
             bytes += (uint64_t)s->slots.items[i].n_elems * elem_bytes(s->slots.items[i].dtype) + 64;
     return bytes;
+}
+
+uint64_t clpi_local_room(const clpi_cl_schedule *s)
+{
+    uint64_t used = bytes_in(s, CLPI_HOME_LOCAL);
+    return used < s->limits.local_bytes ? s->limits.local_bytes - used : 0;
 }
 
 int clpi_slot_add(clpi_cl_schedule *s, clpi_arena *arena, clp_dtype dtype, int64_t n_elems, int first, int last)
@@ -73,17 +79,20 @@ static bool place_tile(clpi_cl_schedule *s, clpi_arena *arena, uint32_t t, int p
     clpi_tile_place *place = &s->tiles[t];
     place->slot = -1;
     int64_t n = 1;
+    bool is_row = tile->is_row && s->realisation == CLP_SCHEDULE_VECTOR;      /* simt goes over all rows at once */
     for (int d = tile->rank - 1; d >= 0; d--) {
-        place->stride[d] = d == 0 && tile->is_row ? 0 : n;
-        int64_t size = d == 0 && tile->is_row ? 1 : tile->shape[d];
+        place->stride[d] = d == 0 && is_row ? 0 : n;
+        int64_t size = d == 0 && is_row ? 1 : tile->shape[d];
         if (d == tile->rank - 1 && tile->rank > 1 && padding > 1 && !tile->is_reshaped)
             size = (size + padding - 1) / padding * padding;
         n *= size;
     }
     if (tile->first < 0 && tile->operand < 0)
         place->home = CLPI_HOME_NONE;
-    else if (tile->rank == 0 || (tile->rank == 1 && tile->is_row))
+    else if (tile->rank == 0 || (tile->rank == 1 && is_row))
         place->home = CLPI_HOME_REGISTER;
+    else if (s->is_owned && s->is_owned[t])
+        place->home = CLPI_HOME_PRIVATE;
     else {
         place->slot = clpi_slot_add(s, arena, tile->dtype, n, tile->first, tile->last);
         if (place->slot < 0)

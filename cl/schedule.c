@@ -5,7 +5,6 @@
 #include "cl/schedule.h"
 
 enum {
-    GROUP_SIZE = 64,              /* work-items that share a program in simt */
     MAX_GROUPS = 1024,            /* more sequences than this are dealt out among so many groups */
     MAX_GROUPS_CUT = 1 << 16,     /* likewise where rounds of loops are counted: those of a sequence, not of many */
     WORKSPACE_LIMIT = 256 << 20   /* bytes of all groups' workspaces together: above it fewer groups run */
@@ -43,22 +42,55 @@ static void find_edges(clpi_stage *stage, const clpi_cl_schedule *s, clpi_arena 
         add_edges(&stage->edges, s, step->body.items[i]->nest, arena);
 }
 
+static clpi_mapping map_operand(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_dot_plan *dot, bool is_y)
+{
+    if (s->realisation == CLP_SCHEDULE_SIMT)
+        return clpi_map_pack(s, n, dot, is_y);
+    clpi_mapping m = clpi_map_nest(s, n);
+    while (is_y && m.vector_dim == n->n_outer + 1 && m.width > dot->panel)   /* stays in its panel */
+        m.width /= 2;
+    return m;
+}
+
+/* Where the members of teams put their parts of reductions. */
+static bool add_team_slot(clpi_cl_schedule *s, clpi_stage *stage, clpi_arena *arena)
+{
+    const clpi_nest *n = stage->step->nest;
+    int n_reductions = 0;
+    bool is_long = false;
+    for (uint32_t o = 0; o < n->outs.n; o++)
+        if (n->outs.items[o].kind == CLPI_OUT_REDUCE) {
+            n_reductions++;
+            is_long = is_long || clpi_rep_bytes(n->outs.items[o].dtype) > 4;
+        }
+    if (n_reductions == 0 || stage->map.deal.team == 1 || stage->map.deal.n == 1)
+        return true;
+    stage->team_slot = clpi_slot_add(s, arena, is_long ? CLP_U64 : CLP_F32, (int64_t)n_reductions * stage->map.deal.rows * (int64_t)s->group_size,
+                                     stage->step->number, stage->step->number);
+    return stage->team_slot >= 0;
+}
+
 static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_steps *steps, bool in_shared, clpi_arena *arena)
 {
     for (uint32_t i = 0; i < steps->n; i++) {
         clpi_step *step = steps->items[i];
-        clpi_stage stage = { .step = step };
+        clpi_stage stage = { .step = step, .team_slot = -1 };
+        if (step->kind == CLPI_STEP_SHARED && s->realisation == CLP_SCHEDULE_SIMT) {      /* see map_group */
+            if (!add_stages(s, stages, &step->body, false, arena))
+                return false;
+            continue;
+        }
         if (step->kind == CLPI_STEP_NEST)
             stage.map = clpi_map_nest(s, step->nest);
+        if (stage.map.is_teamed && !add_team_slot(s, &stage, arena))
+            return false;
         if (step->kind == CLPI_STEP_CHECK)
             stage.map = clpi_map_check(s, step->nest);
         if (step->kind == CLPI_STEP_DOT) {
             if (!clpi_plan_dot(s, step, arena, &stage.dot))
                 return false;
-            stage.pack_a = clpi_map_nest(s, step->dot->a);
-            stage.pack_b = clpi_map_nest(s, step->dot->b);
-            while (stage.pack_b.vector_dim == step->dot->n_batch + 1 && stage.pack_b.width > stage.dot.panel)   /* stays in its panel */
-                stage.pack_b.width /= 2;
+            stage.pack_a = map_operand(s, step->dot->a, &stage.dot, false);
+            stage.pack_b = map_operand(s, step->dot->b, &stage.dot, true);
         }
         if (!in_shared)
             find_edges(&stage, s, arena);
@@ -91,9 +123,8 @@ clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *
     bool vector = realisation == CLP_SCHEDULE_VECTOR;
     *s = (clpi_cl_schedule){ .program = program, .limits = *limits, .realisation = realisation,
                              .group_size = 1, .max_groups = limits->loop_rounds ? MAX_GROUPS_CUT : MAX_GROUPS, .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1 };
-    if (!vector)
-        while (s->group_size < GROUP_SIZE && s->group_size * 2 <= limits->group_size)
-            s->group_size *= 2;
+    if (!vector && !clpi_choose_deals(s, arena))
+        return CLP_ERR_OOM;
     if (!clpi_place_tiles(s, arena))
         return CLP_ERR_OOM;
     for (int part = 0; part < CLPI_N_PARTS; part++)

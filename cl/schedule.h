@@ -2,8 +2,8 @@
  *
  * A function of (program, limits, realisation) alone. Two realisations:
  *     vector   one work-item runs a program; one dimension of each nest goes to the lanes of explicit vectors
- *     simt     the work-items of a group share a program; the domain of each nest is dealt out among them, one element at a
- *              time, with barriers between steps that meet
+ *     simt     the work-items of a group share a program; the domain of each nest is dealt out among them, with barriers
+ *              between steps that meet. Tiles that are always dealt out in the same way stay in their registers
  * In both a group runs whole sequences: the loops over the arbitrary axes are inside, and scratch is the group's.       */
 #ifndef CLPI_SCHEDULE_H
 #define CLPI_SCHEDULE_H
@@ -11,11 +11,13 @@
 #include "nest/nest.h"
 #include "run/backend.h"
 
+enum { CLPI_WIDE = 4 };           /* elements of the widest vectors of simt: 16 bytes of f32 are what a GPU loads at once */
+
 /* Where a tile lives, from near to far. Nothing is ever too large for the last. */
 typedef enum clpi_home {
     CLPI_HOME_NONE,               /* dead */
     CLPI_HOME_REGISTER,           /* a scalar variable; simt: the same value in every work-item */
-    CLPI_HOME_PRIVATE,            /* an array of the work-item (vector only) */
+    CLPI_HOME_PRIVATE,            /* an array of the work-item; simt: what clpi_deal_of gives it of the tile, no slot */
     CLPI_HOME_LOCAL,              /* an array of the group */
     CLPI_HOME_WORKSPACE           /* the group's part of a global buffer */
 } clpi_home;
@@ -37,14 +39,34 @@ typedef struct clpi_tile_place {
 
 enum { CLPI_TILE_LANES = 16 };    /* rows of a tile, and its lanes of 32 bits */
 
+/* simt: how rows (dimension 0) and columns (all other dimensions as one, row-major) are dealt out: the same way wherever there
+ * are as many of both, so that what a work-item leaves in its registers it finds there again. A team shares rows; its members
+ * share their columns. Work-item w has
+ *     row     i of rows       i / row_run * teams * row_run + w / team * row_run + i % row_run                 always exists
+ *     column  j of columns    j / column_run * team * column_run + w % team * column_run + j % column_run      may be n or more, a whole run
+ *
+ *     m = 4, n = 8, two teams of two, two rows and four columns each in runs of two:      0 0 1 1 0 0 1 1
+ *                                                                                         0 0 1 1 0 0 1 1
+ *                                                                                         2 2 3 3 2 2 3 3
+ *                                                                                         2 2 3 3 2 2 3 3               */
+typedef struct clpi_deal {
+    int64_t m, n;
+    int     teams, team;          /* how many, of how many work-items: all of the group */
+    int     rows, row_run;        /* row_run divides rows */
+    int     columns, column_run;  /* column_run divides n and columns */
+} clpi_deal;
+
+/* How many teams share m rows: one answer for all domains with so many, since values of a row go from one to the other. */
+typedef struct clpi_row_deal { int64_t m, widest; bool has_dot; int teams; } clpi_row_deal;
+
 /* One way to multiply: the rows of the table in dot.c. What is not said of a row is that operands of any dtype are packed in
  * the accumulators' and multiplied one by one.                                                                           */
 typedef struct clpi_dot_unit {
     clp_dtype      acc;           /* of the accumulators */
     clp_schedule   realisation;
     uint32_t       vector_bytes;  /* least native vector that it is meant for */
-    int            rows;          /* of a register tile (simt: of one work-item) */
-    int            vectors;       /* of a register tile, side by side (simt: columns of one work-item) */
+    int            rows;          /* of a register tile (simt: of one work-item, at most) */
+    int            vectors;       /* of a register tile, side by side (simt: columns of one work-item, at most) */
     clp_dtype      x, y;          /* the only operands it takes */
     uint32_t       needs;         /* CLPI_DOT_ */
     int            group;         /* neighbours in k that lie together in a lane of 32 bits, in their stored form */
@@ -59,19 +81,23 @@ typedef struct clpi_dot_unit {
 } clpi_dot_unit;
 
 /* A dot, blocked. vector: x is packed row by row (stride a_stride), y into panels of `width * vectors` columns; for each
- * panel, for each `rows` rows: accumulators in registers over all of k. simt: strips of k of both sides are packed; each
- * work-item keeps rows x panel accumulators, strided by group_rows and group_columns, and blocks of all of them cover m x n. */
+ * panel, for each `rows` rows: accumulators in registers over all of k. simt: blocks of deal.m x deal.n cover m x n; for each,
+ * slices of k of both sides are packed, x and y alike with k outside, and each work-item adds to its accumulators, which are
+ * the tile itself where that lives in registers (then there is one block).                                                 */
 typedef struct clpi_dot_plan {
     const clpi_dot_unit *unit;
     int     group;                /* unit->group, at least 1 */
     int64_t k;                    /* lanes of k: the dot's k in groups, rounded up; to whole tiles for units of tiles */
-    int     width;                /* lanes of a vector; simt: 1 */
-    int     rows;                 /* of a register tile: unit->rows, fewer when the dot has fewer */
-    int     panel;                /* columns of a panel of y; simt: of one work-item's accumulators */
+    int     width;                /* vector: lanes of a vector */
+    int     rows;                 /* vector: of a register tile: unit->rows, fewer when the dot has fewer */
+    int     panel;                /* vector: columns of a panel of y */
     int     n_panels;
-    int64_t a_stride;             /* elements from one row of packed x to the next */
-    int64_t strip;                /* simt: how many of k are packed at a time */
-    int     group_rows, group_columns;
+    int64_t a_stride;             /* elements from one row of packed x to the next; simt: from one of k to the next */
+    int64_t b_stride;             /* simt: likewise of y */
+    clpi_deal deal;               /* simt: of a block */
+    bool    is_owned;             /* simt: dest lives in registers */
+    int64_t slice;                /* simt: how many of k are packed at a time */
+    int     n_buffers;            /* simt: 2: one slice is fetched while another is multiplied */
     int     a_slot, b_slot;
 } clpi_dot_plan;
 
@@ -79,8 +105,11 @@ typedef struct clpi_dot_plan {
 typedef struct clpi_mapping {
     int order[CLP_MAX_RANK], n_order;    /* domain dimensions after the outer ones; the reduced (or scanned) last */
     int n_kept;                   /* how many of them stay in the result: the first of order */
-    int vector_dim, width;        /* vector: -1 and 1 when scalar */
+    int vector_dim, width;        /* -1 and 1 when scalar; simt: a run of columns of a team's member, or of packing */
     int chains;                   /* vector: accumulators of each reduction over the lanes, taken in turn: its latency is hidden */
+    bool is_teamed;               /* simt: dealt out as `deal` says; the members of a team reduce their rows together */
+    bool unrolls_rows, unrolls_columns;   /* teamed: they count arrays in registers, which need constants as indices */
+    clpi_deal deal;
     bool is_dealt;                /* simt: the kept dimensions are dealt out; each work-item reduces alone */
     bool is_joint;                /* simt: nothing is kept; the work-items reduce together and all get the result */
     bool is_single;               /* simt: one work-item stores (lanes in order, or a single element) */
@@ -101,6 +130,7 @@ struct clpi_stage {
     clpi_mapping     map;         /* NEST, CHECK */
     clpi_dot_plan    dot;         /* DOT */
     clpi_mapping     pack_a, pack_b;
+    int              team_slot;   /* teamed reductions: each member's part, [reductions][rows][group]; -1: none */
     bool             sync_before; /* simt: a barrier */
     clpi_edges       edges;       /* of the whole stage; DOT: of packing x */
     clpi_edges       edges_b;     /* DOT: of packing y */
@@ -114,6 +144,9 @@ typedef struct clpi_cl_schedule {
     uint64_t            group_size;
     uint64_t            max_groups;
     int                 lanes;            /* of 32 bits in a native vector */
+    int                 run;              /* simt: neighbours that a work-item takes as one vector, at most CLPI_WIDE */
+    struct { clpi_row_deal *items; uint32_t n, cap; } row_deals;   /* simt */
+    bool               *is_owned;         /* simt: [program->tiles.n] lives in registers */
     clpi_tile_place    *tiles;            /* [program->tiles.n] */
     struct { clpi_slot *items; uint32_t n, cap; } slots;
     int                 joint_slot;       /* simt: partial results of joint reductions, broadcasts; -1: not needed */
@@ -125,8 +158,17 @@ typedef struct clpi_cl_schedule {
 clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *limits, clp_schedule realisation,
                                 clpi_arena *arena, clpi_cl_schedule **out_schedule);
 
+/* deal.c: simt: sizes of group and teams, and which tiles are owned: each element lives in a register of the work-item, or of
+ * the team, that all nests and dots deal it to. */
+bool clpi_choose_deals(clpi_cl_schedule *s, clpi_arena *arena);
+/* shape: of a nest's domain, or a tile. */
+clpi_deal clpi_deal_of(const clpi_cl_schedule *s, int rank, const int64_t *shape);
+bool clpi_is_row_tile(const clpi_tile *t);                         /* one element for each row: each member of a team has it */
+bool clpi_is_teamable(const clpi_nest *n);                         /* no order, no atomics; reduces, if it does, all but rows */
+
 /* map.c: loops, lanes and work-items of a nest. */
 clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n);
+clpi_mapping clpi_map_pack(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_dot_plan *p, bool is_y);   /* simt: of an operand of a dot */
 clpi_mapping clpi_map_check(const clpi_cl_schedule *s, const clpi_nest *n);     /* one point after another; simt: jointly */
 /* Does the access run along `dim` through neighbouring elements? Refs: provided their last stride is 1. */
 bool clpi_is_contiguous(const clpi_cl_schedule *s, const clpi_access *a, int dim);
@@ -142,6 +184,7 @@ int  clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d);   /* column
 /* Numbers of the steps that use it first and last. -1: out of memory. */
 int  clpi_slot_add(clpi_cl_schedule *s, clpi_arena *arena, clp_dtype dtype, int64_t n_elems, int first, int last);
 bool clpi_place_tiles(clpi_cl_schedule *s, clpi_arena *arena);
+uint64_t clpi_local_room(const clpi_cl_schedule *s);                /* bytes of local memory that no slot has */
 
 /* sync.c: where barriers stand. */
 bool clpi_place_syncs(clpi_cl_schedule *s, clpi_arena *arena);

@@ -89,6 +89,20 @@ static void touch_stage(const syncs *y, touched *t, const clpi_stage *stage)
     }
     for (int i = 0; i < step->n_args; i++)
         touch_slot(t, y->s->tiles[step->args[i]].slot, false);
+    touch_slot(t, stage->team_slot, true);
+}
+
+/* What a stage with a barrier of its own has touched since that, as it ends. A dot's last slice is read before it. */
+static void leave_stage(const syncs *y, touched *t, touched *pending, const clpi_stage *stage)
+{
+    const clpi_dot *d = stage->step->dot;
+    if (d && d->m > 0 && d->n > 0 && d->k > 0 && d->n_batch == 0) {
+        clear(y, pending);
+        clear(y, t);
+        touch_slot(t, y->s->tiles[d->dest].slot, true);
+    } else if (stage->team_slot >= 0) {
+        clear(y, pending);
+    }
 }
 
 static void visit_list(const syncs *y, clpi_stages *stages, touched *pending);
@@ -122,6 +136,7 @@ static void visit_list(const syncs *y, clpi_stages *stages, touched *pending)
             stage->sync_before = true;
             clear(y, pending);
         }
+        leave_stage(y, &own, pending, stage);
         join(y, pending, &own);
         if (stage->body.n || stage->other.n)
             visit_bodies(y, stage, pending);

@@ -6,6 +6,8 @@
 #
 #     tools/gpu-resources.sh CLPALLAS ['matmul -p T=bf16' ...]
 #
+# NVIDIA's compiler is held to 128 registers, as the library asks it to by -cl-nv-maxrregcount.
+#
 # Needs clang 15 and libclc; for NVIDIA's targets ptxas too (of the CUDA toolkit, also where it usually lies). What is missing is named.
 # CLPALLAS_KEEP=FOLDER keeps the OpenCL C and what was made of it.
 #
@@ -103,7 +105,7 @@ on_nvidia() {
     compile nvptx64--nvidiacl '' "$2.cl" "$2.ptx" || { fails "$1" sm_80; return; }
     for sm in 80 90; do
         sed "s/^\.target.*/.target sm_$sm/; s/^\.version.*/.version 8.0/" "$2.ptx" > "$2.$sm.ptx"
-        if ! "$ptxas" -v -arch=sm_$sm "$2.$sm.ptx" -o "$2.$sm.cubin" > "$work/log" 2>&1; then
+        if ! "$ptxas" -v -arch=sm_$sm -maxrregcount=128 "$2.$sm.ptx" -o "$2.$sm.cubin" > "$work/log" 2>&1; then
             fails "$1" sm_$sm
             continue
         fi

@@ -27,6 +27,7 @@ typedef struct clpi_limits {
                                        guards on both sides of a barrier look at one work-item id): simt is built unoptimised */
     bool     dissolves_vectors;     /* its compiler makes vectors of neighbouring work-items and takes those of the text apart, lane by
                                        lane (Mesa's): such a CPU is better off with simt, and builds it many times faster */
+    bool     takes_register_limit;  /* its compiler takes -cl-nv-maxrregcount (NVIDIA's), and spends more registers than pay without */
     uint32_t loop_rounds;           /* a work-item that has gone round its loops so often, all of them together, leaves every loop
                                        after one round from there on, without a word (llvmpipe's does); 0: no end */
     uint64_t local_bytes;           /* of one work-group */

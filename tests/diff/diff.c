@@ -144,6 +144,9 @@ static const row rows[] = {
       "-i lengths=iota:3", 1e-5, NULL },
     { "/attention -s scale=0.3 -p d=16,bq=8,bk=3,has_lengths=true,T=f16 -i q=randn:4x9x16 -i k=randn:4x10x16,1 -i v=randn:4x10x16,2 "
       "-i lengths=iota:4", 2e-3, NULL },
+    { "/attention -s scale=0.1 -i q=randn:1x70x64 -i k=randn:1x130x64,1 -i v=randn:1x130x64,2", 1e-5, NULL },
+    { "/attention -s scale=0.1 -p d=128,bq=32 -i q=randn:1x40x128 -i k=randn:1x70x128,1 -i v=randn:1x70x128,2", 1e-5, NULL },
+    { "/softmax -i x=randn:19x1000", 1e-6, NULL },
     { "/softmax -p bn=128 -i x=randn:19x100", 1e-6, NULL },
     { "/softmax -p T=f16,bn=128 -i x=randn:19x100", 2e-3, NULL },
     { "/softmax -p br=3,bn=32 -i x=randn:7x100", 1e-6, NULL },

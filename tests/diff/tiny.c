@@ -51,6 +51,12 @@ const row tiny[] = {
     { "/attention -s scale=0.3 -p d=4,bq=2,bk=3,has_lengths=true -i q=randn:4x3x4 -i k=randn:2x5x4,1 -i v=randn:2x5x4,2 -i lengths=iota:4", 1e-5, NULL },
     { "/softmax -p br=2,bn=8 -i x=randn:3x7", 1e-6, NULL },
     { "/softmax -p br=2,bn=3 -i x=randn:3x7", 1e-6, NULL },
+    /* Large enough for work-items to keep tiles in registers. */
+    { "/matmul -p bm=16,bn=16,bk=12 -i x=randn:19x13 -i y=randn:13x18,1", 1e-5, NULL },
+    { "/matmul_i8 -p bm=16,bn=16,bk=8 -i x=rand:7x9 -i y=rand:9x18,1 -i row=randn:7 -i column=randn:18", 1e-6, NULL },
+    { "/attention -s scale=0.3 -p d=8,bq=16,bk=16,causal=true -i q=randn:1x17x8 -i k=randn:1x17x8,1 -i v=randn:1x17x8,2", 1e-5, NULL },
+    { "/softmax -p br=4,bn=64 -i x=randn:5x60", 1e-6, NULL },
+    { "/layer_norm -p br=4,bn=64 -s eps=1e-5 -i x=randn:5x60 -i w=randn:60,1 -i b=randn:60,2", 1e-5, NULL },
     { "/logsumexp -p br=2,bn=4 -i x=randn:3x7", 1e-6, NULL },
     { "/layer_norm -p br=2,bn=8 -s eps=1e-5 -i x=randn:3x7 -i w=randn:7,1 -i b=randn:7,2", 1e-5, NULL },
     { "/layer_norm -p br=2,bn=3 -s eps=1e-5 -i x=randn:3x7 -i w=randn:7,1 -i b=randn:7,2", 1e-5, NULL },

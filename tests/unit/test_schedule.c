@@ -315,8 +315,110 @@ Test(schedule, a_dot_of_work_items_covers_its_result)
     scheduled x;
     schedule_ok(&x, MATMUL, &CPU, CLP_SCHEDULE_SIMT);
     const clpi_stage *dot = stage_at(every(&x), 0, CLPI_STEP_DOT);
-    cr_expect_eq((uint64_t)(dot->dot.group_rows * dot->dot.group_columns), x.s->group_size);
-    cr_expect_eq(dot->dot.width, 1);
+    const clpi_deal *d = &dot->dot.deal;
+    cr_expect_eq((uint64_t)(d->teams * d->team), x.s->group_size);
+    cr_expect_geq(d->teams * d->rows, 30);
+    cr_expect_geq(d->team * d->columns, 50);
+    cr_expect_not(dot->dot.is_owned, "30 x 50 leave a rest");
+    cr_expect_neq(scratch_place(&x, "acc")->home, CLPI_HOME_PRIVATE);
+    planned_done(&x.p);
+}
+
+/* ---- What work-items own ---- */
+
+static const char PRODUCT[] = "kernel k(in x: f32[M, K] block [128, 64] at (i, k) pad 0, in y: f32[K, N] block [64, 128] at (k, j) pad 0,\n"
+                              "out z: f32[M, N] block [128, 128] at (i, j), scratch acc: f32[128, 128]%s)\n"
+                              "grid (i = cdiv(M, 128), j = cdiv(N, 128), k = cdiv(K, 64) arbitrary)\n"
+                              "{ if (first(k)) { acc[...] = 0; } acc[...] += dot(x[...], y[...]); if (last(k)) { z[...] = %s; } }";
+
+static const clpi_limits GPU = { .local_bytes = 48 << 10, .private_bytes = 1 << 10, .group_size = 256, .compute_units = 8, .vector_bytes = 16 };
+
+static void product_ok(scheduled *x, const clpi_limits *limits, const char *operands, const char *result)
+{
+    char text[800];
+    snprintf(text, sizeof text, PRODUCT, operands, result);
+    schedule_ok(x, text, limits, CLP_SCHEDULE_SIMT);
+}
+
+Test(schedule, sums_stay_in_registers)
+{
+    scheduled x;
+    product_ok(&x, &GPU, "", "acc[...] * 2");
+    const clpi_stage *dot = stage_at(every(&x), 0, CLPI_STEP_DOT);
+    cr_expect_eq(x.s->group_size, 256);
+    cr_expect_eq(scratch_place(&x, "acc")->home, CLPI_HOME_PRIVATE);
+    cr_expect(dot->dot.is_owned);
+    cr_expect_eq(dot->dot.deal.rows * dot->dot.deal.columns, 64);
+    cr_expect_eq(dot->dot.n_buffers, 2);
+    for (int part = 0; part < CLPI_N_PARTS; part++)
+        cr_expect_not(stage_at(&x.s->parts[part], 0, x.s->parts[part].items[0].step->kind)->sync_before, "part %d waits for nothing", part);
+    planned_done(&x.p);
+}
+
+/* Whose element another work-item wants, whose registers do not suffice, or whom there are too few to share: all in memory. */
+Test(schedule, sums_that_others_want_lie_in_memory)
+{
+    clpi_limits few = GPU, single = GPU;
+    few.private_bytes = 128;
+    single.group_size = 1;
+    const struct { const clpi_limits *limits; const char *operands, *result; bool is_owned; } rows[] = {
+        { &GPU, "", "acc[...]", true },
+        { &GPU, "", "transpose(acc[...])", false },
+        { &GPU, "", "acc[...] - acc[...][:, 0][:, None]", false },
+        { &GPU, "", "acc[...] - max(acc[...], axis = 1)[:, None]", true },
+        { &GPU, "", "acc[...] - max(acc[...], axis = 0)[None, :]", false },
+        { &GPU, "", "cumsum(acc[...], axis = 1)", false },
+        { &GPU, ", scratch s: f32[128]", "acc[...] + s[...][None, :]", true },
+        { &few, "", "acc[...]", false },
+        { &single, "", "acc[...]", false },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        scheduled x;
+        product_ok(&x, rows[i].limits, rows[i].operands, rows[i].result);
+        cr_expect_eq(scratch_place(&x, "acc")->home == CLPI_HOME_PRIVATE, rows[i].is_owned, "row %zu: %s", i, rows[i].result);
+        planned_done(&x.p);
+    }
+}
+
+Test(schedule, a_team_keeps_a_row_and_what_belongs_to_it)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in x: f32[8, 1024], out o: f32[8, 1024]) grid () { let e = exp(x[...]); o[...] = e / sum(e, axis = 1)[:, None]; }",
+                &GPU, CLP_SCHEDULE_SIMT);
+    cr_expect_eq(x.s->group_size, 256);
+    for (uint32_t t = 0; t < x.program->tiles.n; t++)
+        cr_expect(x.s->tiles[t].home == CLPI_HOME_PRIVATE || x.s->tiles[t].home == CLPI_HOME_NONE, "tile %u", t);
+    for (uint32_t i = 0; i < every(&x)->n; i++)
+        cr_expect(stage_at(every(&x), i, CLPI_STEP_NEST)->map.is_teamed, "stage %u", i);
+    planned_done(&x.p);
+}
+
+/* As schedule.h draws it: each element is one work-item's. */
+Test(schedule, a_deal_gives_each_element_to_one)
+{
+    scheduled x;
+    schedule_ok(&x, "kernel k(in x: f32[8, 1000], out o: f32[8, 1000], scratch s: f32[24, 40], out t: f32[24, 5, 12])\n"
+                    "grid () { o[...] = x[...] - max(x[...], axis = 1)[:, None]; s[...] = dot(transpose(x[0:8, 0:24]), x[0:8, 0:40]); t[...] = 1; }",
+                &GPU, CLP_SCHEDULE_SIMT);
+    const int64_t shapes[][3] = { { 8, 1000, 1 }, { 24, 40, 1 }, { 24, 5, 12 }, { 7, 3, 1 }, { 1, 1, 1 } };
+    for (size_t k = 0; k < sizeof shapes / sizeof *shapes; k++) {
+        static unsigned char seen[8 * 1000];
+        const clpi_deal d = clpi_deal_of(x.s, 3, shapes[k]);
+        memset(seen, 0, sizeof seen);
+        cr_expect_eq((uint64_t)(d.teams * d.team), x.s->group_size);
+        cr_expect(d.rows % d.row_run == 0 && d.columns % d.column_run == 0 && d.n % d.column_run == 0);
+        for (int w = 0; w < d.teams * d.team; w++)
+            for (int i = 0; i < d.rows; i++)
+                for (int j = 0; j < d.columns; j++) {
+                    const int row = i / d.row_run * d.teams * d.row_run + w / d.team * d.row_run + i % d.row_run;
+                    const int column = j / d.column_run * d.team * d.column_run + w % d.team * d.column_run + j % d.column_run;
+                    cr_assert_lt(row, d.m);
+                    if (column < d.n)
+                        seen[row * d.n + column]++;
+                }
+        for (int64_t i = 0; i < d.m * d.n; i++)
+            cr_assert_eq(seen[i], 1, "shape %zu, element %lld", k, (long long)i);
+    }
     planned_done(&x.p);
 }
 

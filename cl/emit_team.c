@@ -1,0 +1,208 @@
+/* emit_team: a nest that teams of work-items share (simt; clpi_deal draws who has what).
+ *
+ * In: a nest, its mapping, room for what members tell each other. Out: each work-item goes over its rows and, in them, over its
+ * columns, a run of neighbours as one vector; reductions end in an exchange among the members, of all rows at once: two barriers, or
+ * three, for a whole nest. Loops over arrays in registers are unrolled, so that their indices are constants.                 */
+#include "cl/emit.h"
+
+/* ---- Who has what ---- */
+
+/* Row number i of this work-item. */
+const char *clpi_row_text(clpi_emit *e, const clpi_deal *d)
+{
+    const char *team = d->teams == 1 ? NULL : d->team == 1 ? "lid" : clpi_text(e, "lid / %d", d->team);
+    if (!team)
+        return "i";
+    if (d->rows == 1)
+        return team;
+    if (d->row_run == 1)
+        return clpi_text(e, "i * %d + %s", d->teams, team);
+    if (d->row_run == d->rows)
+        return clpi_text(e, "%s * %d + i", team, d->row_run);
+    return clpi_text(e, "i / %d * %d + %s * %d + i %% %d", d->row_run, d->row_run * d->teams, team, d->row_run, d->row_run);
+}
+
+/* The first of run number `run` of this work-item's columns, or, of neighbours that lie in runs in the same way, of its rows. */
+static const char *run_text(clpi_emit *e, const char *run, int n_runs, int length, int n_sharers, const char *sharer)
+{
+    const char *from = n_runs == 1 ? NULL : clpi_text(e, "%s * %d", run, length * n_sharers);
+    const char *own = n_sharers == 1 ? NULL : length == 1 ? sharer : clpi_text(e, "%s * %d", sharer, length);
+    return from && own ? clpi_text(e, "%s + %s", from, own) : from ? from : own ? own : "0";
+}
+
+const char *clpi_column_run_text(clpi_emit *e, const clpi_deal *d, const char *run)
+{
+    return run_text(e, run, d->columns / d->column_run, d->column_run, d->team,
+                    d->teams == 1 ? "lid" : clpi_text(e, "lid %% %d", d->team));
+}
+
+const char *clpi_row_run_text(clpi_emit *e, const clpi_deal *d, const char *run)
+{
+    return run_text(e, run, d->rows / d->row_run, d->row_run, d->teams, d->team == 1 ? "lid" : clpi_text(e, "lid / %d", d->team));
+}
+
+void clpi_open_unrolled(clpi_emit *e, const char *index, int n, int by)
+{
+    clpi_line(e, by ? "#pragma unroll %d" : "#pragma unroll", by);
+    clpi_open(e, "for (int %s = 0; %s < %d; %s++)", index, index, n, index);
+}
+
+/* ---- Loops ---- */
+
+static void open_loop(clpi_emit *e, const char *index, int n, bool is_unrolled)
+{
+    if (is_unrolled)
+        clpi_open_unrolled(e, index, n, 0);
+    else
+        clpi_open(e, "for (int %s = 0; %s < %d; %s++)", index, index, n, index);
+}
+
+static void open_rows(clpi_emit *e)
+{
+    open_loop(e, "i", e->map->deal.rows, e->map->unrolls_rows);
+    clpi_line(e, "const int d0 = %s;", clpi_row_text(e, &e->map->deal));
+}
+
+static void close_rows(clpi_emit *e)
+{
+    clpi_forget_from(e, 0);
+    clpi_close(e);
+}
+
+/* What happens at each of this work-item's columns of a row. */
+static void emit_columns(clpi_emit *e)
+{
+    const clpi_deal *d = &e->map->deal;
+    int rank = e->nest->rank;
+    if (d->n == 1) {
+        for (int k = 1; k < rank; k++)
+            clpi_line(e, "const int d%d = 0;", k);
+        clpi_emit_nodes(e, rank - 1);
+        clpi_emit_outs(e);
+        return;
+    }
+    const char *column = rank == 2 ? "d1" : "item";
+    open_loop(e, "j", d->columns / d->column_run, e->map->unrolls_columns);
+    clpi_line(e, "const int %s = %s;", column, clpi_column_run_text(e, d, "j"));
+    bool has_rest = d->n != (int64_t)d->team * d->columns;
+    if (has_rest)
+        clpi_open(e, "if (%s < %lld)", column, (long long)d->n);
+    if (rank > 2)
+        clpi_emit_coordinates(e, 1, rank);
+    clpi_emit_nodes(e, rank - 1);
+    clpi_emit_outs(e);
+    clpi_forget_from(e, 1);
+    if (has_rest)
+        clpi_close(e);
+    clpi_close(e);
+}
+
+/* ---- Reductions ---- */
+
+/* Parts are added up by all members of a team alike where that is little work; before that, where there are more, each of WIDE or
+ * fewer adds up some. */
+enum { FEW_PARTS = 16, NARROW = 8, WIDE = 16 };
+
+static void combine_parts(clpi_emit *e, uint32_t o, const char *first, const char *other, int step, int n)
+{
+    const clpi_out *out = &e->nest->outs.items[o];
+    clpi_line(e, "%s r%u = %s;", clpi_accumulator_type(e, out, 1), o, first);
+    clpi_line(e, "for (int other = %d; other < %d; other += %d)", step, n, step);
+    clpi_line(e, "    r%u = %s;", o, clpi_combine_text(e, out, 1, clpi_text(e, "r%u", o), other));
+}
+
+static bool store_needs_nodes(const clpi_access *a)
+{
+    bool needs = a->mask >= 0;
+    for (int d = 0; d < a->rank; d++)
+        needs = needs || a->ix[d].node >= 0;
+    return needs;
+}
+
+static bool is_reduction(const clpi_emit *e, uint32_t o)
+{
+    return e->nest->outs.items[o].kind == CLPI_OUT_REDUCE;
+}
+
+/* The parts of many members, as those of few. */
+static void fold_parts(clpi_emit *e, int few)
+{
+    const clpi_deal *d = &e->map->deal;
+    clpi_barrier(e);
+    clpi_open(e, "if (%s < %d)", d->teams == 1 ? "lid" : clpi_text(e, "lid %% %d", d->team), few);
+    open_loop(e, "i", d->rows, false);
+    for (uint32_t o = 0; o < e->nest->outs.n; o++) {
+        if (!is_reduction(e, o))
+            continue;
+        const char *at = clpi_text(e, "part%u[i * %d + lid", o, d->teams * d->team);
+        combine_parts(e, o, clpi_text(e, "%s]", at), clpi_text(e, "%s + other]", at), few, d->team);
+        clpi_line(e, "%s] = r%u;", at, o);
+    }
+    clpi_close(e);
+    clpi_close(e);
+}
+
+/* Each member's part through shared memory; all of them read the whole. */
+static void exchange(clpi_emit *e)
+{
+    const clpi_deal *d = &e->map->deal;
+    int n = d->team <= FEW_PARTS ? d->team : d->team <= NARROW * NARROW ? NARROW : WIDE;
+    if (n < d->team)
+        fold_parts(e, n);
+    clpi_barrier(e);
+    open_rows(e);
+    for (uint32_t o = 0; o < e->nest->outs.n; o++) {
+        if (!is_reduction(e, o))
+            continue;
+        if (store_needs_nodes(&e->nest->accesses.items[e->nest->outs.items[o].access]))
+            clpi_emit_nodes(e, 0);
+        const char *at = d->teams == 1 ? clpi_text(e, "part%u[i * %d", o, d->team)
+                                       : clpi_text(e, "part%u[i * %d + lid / %d * %d", o, d->teams * d->team, d->team, d->team);
+        combine_parts(e, o, clpi_text(e, "%s]", at), clpi_text(e, "%s + other]", at), 1, n);
+        clpi_store_result(e, o, clpi_text(e, "r%u", o), 1);
+    }
+    close_rows(e);
+}
+
+static void declare_parts(clpi_emit *e, int slot)
+{
+    const clpi_deal *d = &e->map->deal;
+    int n = 0;
+    for (uint32_t o = 0; o < e->nest->outs.n; o++) {
+        if (!is_reduction(e, o))
+            continue;
+        const char *space = clpi_slot_space(e, slot), *type = clpi_accumulator_type(e, &e->nest->outs.items[o], 1);
+        const char *at = n ? clpi_text(e, "(a%d + %d)", slot, n * d->rows * d->teams * d->team) : clpi_text(e, "a%d", slot);
+        clpi_line(e, "%s%s *const part%u = (%s%s *)%s;", space, type, o, space, type, at);
+        n++;
+    }
+}
+
+void clpi_emit_team(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_deal *d = &e->map->deal;
+    bool exchanges = stage->team_slot >= 0;
+    clpi_open(e, "%s", "");
+    if (exchanges)
+        declare_parts(e, stage->team_slot);
+    clpi_emit_nodes(e, -1);
+    open_rows(e);
+    clpi_emit_nodes(e, 0);
+    clpi_declare_accumulators(e);
+    e->width = e->map->width;
+    emit_columns(e);
+    e->width = 1;
+    for (uint32_t o = 0; o < e->nest->outs.n; o++) {
+        if (!is_reduction(e, o))
+            continue;
+        const char *result = clpi_fold_lanes(e, o);
+        if (exchanges)
+            clpi_line(e, "part%u[i * %d + lid] = %s;", o, d->teams * d->team, result);
+        else
+            clpi_store_result(e, o, result, 1);
+    }
+    close_rows(e);
+    if (exchanges)
+        exchange(e);
+    clpi_close(e);
+}
