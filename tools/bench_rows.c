@@ -24,16 +24,17 @@
 #define ODD(M, N, K) \
     { .name = "matmul-" #M "x" #N "x" #K, .kernel = "matmul", PRODUCT(M, N, K), .tol = 1e-5, .peers = { BEST_BLAS(0.9) } }
 
-/* 8 heads of n queries and keys. Unfused, bf16 holds scores of size 4 to within 1 / 64, and weights follow their errors. */
+/* 8 heads of n queries and keys. The unfused kernels round scores to bf16, which no bound over the whole array tells from a fault where
+ * few keys are seen: they are compared in f32. */
 #define ATTENTION(n, d, T, causal, is_causal, tol_, suffix) \
     { .name = "attention-" #T "-" #n "-" #d suffix, .kernel = "attention", .params = "T=" #T ", d=" #d ", causal=" causal, \
       .shape = "8x" #n "x" #d, .arrays = "0.125," "8x" #n "x" #d "," "8x" #n "x" #d "," "8x" #n "x" #d "," "8x" #n "x" #d, .tol = tol_, \
       .flops = 4.0 * 8 * n * n * d / (sizeof suffix > 1 ? 2 : 1), \
       .peers = { TORCH("F.scaled_dot_product_attention(q, k, v, is_causal=" is_causal ", scale=0.125)", 1), \
-                 { &peer_unfused, sizeof suffix > 1 ? "causal" : "", 2, 0, NULL, false } } }
+                 { &peer_unfused, sizeof suffix > 1 ? "causal" : "", 2, 0, NULL, sizeof #T > sizeof "f32" } } }
 #define ATTENTIONS(n, d) \
     ATTENTION(n, d, f32, "false", "False", 1e-5, ""), ATTENTION(n, d, f32, "true", "True", 1e-5, "-causal"), \
-    ATTENTION(n, d, bf16, "false", "False", 5e-2, ""), ATTENTION(n, d, bf16, "true", "True", 5e-2, "-causal")
+    ATTENTION(n, d, bf16, "false", "False", 2e-2, ""), ATTENTION(n, d, bf16, "true", "True", 2e-2, "-causal")
 
 /* count is R * N. */
 #define ROWS(R, N, count) \
