@@ -159,16 +159,14 @@ static void say_progress(const job *j, const char *what, int i, int n)
 static int try_point(job *j, const clp_array *args, const clp_roofline_opts *opts, sweep_point *p)
 {
     char *params = malloc(strlen(p->params) + (j->o->params ? strlen(j->o->params) : 0) + 3);
-    clp_kernel *kernel = NULL;
     if (!params)
         return fail("out of memory");
     sprintf(params, "%s%s%s", j->o->params ? j->o->params : "", j->o->params ? ", " : "", p->params);
-    clp_status st = job_variant(j, params, &kernel);
+    clp_status st = job_variant(j, params, &p->kernel);
     if (!st)
-        st = clp_roofline(kernel, args, j->n, opts, &p->at);
+        st = clp_roofline(p->kernel, args, j->n, opts, &p->at);
     if (st)
         snprintf(p->why, sizeof p->why, "%.*s", (int)strcspn(clp_last_error(j->ctx), "\n"), clp_last_error(j->ctx));
-    clp_kernel_free(kernel);
     free(params);
     return DONE;
 }
@@ -374,6 +372,8 @@ static int report(job *j, const clp_array *args)
             print_sweep(&s);
         }
     }
+    for (int i = 0; i < s.n; i++)
+        clp_kernel_free(s.items[i].kernel);
     free(s.items);
     return status;
 }

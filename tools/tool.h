@@ -206,6 +206,7 @@ int  svg_write_map(const char *path, const job *j, const clpi_bound *bound, int 
 typedef struct sweep_point {
     char params[160];             /* "bm=64, bn=128" */
     char why[240];                /* it could not be had or run; "": it was */
+    clp_kernel *kernel;           /* whose names `at` has */
     clp_roofline_point at;
 } sweep_point;
 

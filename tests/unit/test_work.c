@@ -112,6 +112,7 @@ Test(work, a_block_stays_while_its_index_does)
     expect_traffic(&c, "x", 4, 32 * 16 * 4, 0, 32 * 16 * 4);
     expect_traffic(&c, "y", 12, 16 * 12 * 4 * 4, 0, 16 * 12 * 4);
     expect_traffic(&c, "z", 12, 0, 32 * 12 * 4, 32 * 12 * 4);
+    planned_done(&c.p);
     count(&c, MATMUL, "f32[32, 16] f32[16, 4] f32[32, 4]"); /* 4 x 1 x 1: nor does y's move */
     expect_traffic(&c, "y", 1, 16 * 4 * 4, 0, 16 * 4 * 4);
     planned_done(&c.p);
@@ -202,6 +203,7 @@ Test(work, gathered_rows_by_the_data)
     expect_traffic(&c, "x", 4, 4 * 8 * 4, 0, 4 * 8 * 4);
     expect_traffic(&c, "t", 1, 32, 0, 32);
     expect_traffic(&c, "o", 8, 0, 8 * 8 * 4, 8 * 8 * 4);
+    planned_done(&c.p);
     count(&c, GATHER, "i32[8] f32[6, 12] f32[8, 12]"); /* j = 0, 1, and 4 of 8 columns in the second block */
     expect_traffic(&c, "x", 16, 8 * 12 * 4, 0, 6 * 12 * 4);
     planned_done(&c.p);
@@ -225,6 +227,7 @@ Test(work, revisited_outputs_are_written_once_per_run_of_equal_places)
     expect_traffic(&c, "o", 15, 15 * 32, 15 * 32, 2 * 3 * 32);
     expect_traffic(&c, "x", 15, 15 * 32, 0, 15 * 32);
     expect_ops(&c, false, CLP_I32, 15 * 8);
+    planned_done(&c.p);
     count(&c, "kernel r(in x: i32[A, B, 8] block [_, _, 8] at (a, b, 0), inout o: i32[A, 8] block [_, 8] at (a, 0))\n"
               "grid (a = A, b = B arbitrary) { o[...] += x[...]; }", "i32[3, 5, 8] i32[3, 8]");
     expect_traffic(&c, "o", 3, 3 * 32, 3 * 32, 2 * 3 * 32);
@@ -352,6 +355,7 @@ Test(work, a_huge_grid)
     expect_ops(&c, false, CLP_F32, 262144.0 * 524288 + 262144);
     expect_traffic(&c, "o", 262144, 0, 262144.0 * 4, 262144.0 * 4);
     expect_traffic(&c, "x", 262144.0 * 524288, 262144.0 * 524288 * 4, 0, 262144.0 * 524288 * 4);
+    planned_done(&c.p);
     count(&c, "kernel e(in x: f32[N] block [3] at (i), out o: f32[N] block [3] at (i)) grid (i = cdiv(N, 3)) { o[...] = -x[...]; }",
           "f32[1000000000] f32[1000000000]");
     expect_ops(&c, false, CLP_F32, 1e9);
