@@ -173,6 +173,16 @@ void clpi_arena_rewind(clpi_arena *arena, clpi_arena_mark mark)
         arena->chunk->used = mark.used;
 }
 
+void clpi_arena_reset(clpi_arena *arena, size_t most)
+{
+    clpi_arena_rewind(arena, (clpi_arena_mark){ NULL, 0 });
+    if (arena->spare && arena->spare->n_bytes > most) {
+        chunk_free(arena, arena->spare);
+        arena->spare = NULL;
+    }
+    arena->failed = false;
+}
+
 bool clpi_list_grow(clpi_arena *arena, void **items, uint32_t *cap, size_t size)
 {
     if (*cap > UINT32_MAX / 2) {

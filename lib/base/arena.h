@@ -27,7 +27,8 @@ char *clpi_arena_printf(clpi_arena *arena, const char *format, ...) CLP_PRINTF(2
 char *clpi_arena_strndup(clpi_arena *arena, const char *s, size_t n);
 clpi_arena_mark clpi_arena_mark_get(const clpi_arena *arena);
 void  clpi_arena_rewind(clpi_arena *arena, clpi_arena_mark mark);        /* gives back all that came after the mark */
-/* All of these return NULL when out of memory, after reporting it; `failed` stays set until arena_done. */
+void  clpi_arena_reset(clpi_arena *arena, size_t most);                  /* as new, but that one chunk of at most so many bytes stays */
+/* All of these return NULL when out of memory, after reporting it; `failed` stays set until arena_done or arena_reset. */
 
 #define CLPI_NEW(arena, type)         ((type *)clpi_arena_alloc((arena), 1, sizeof(type)))
 #define CLPI_NEW_N(arena, type, n)    ((type *)clpi_arena_alloc((arena), (n), sizeof(type)))

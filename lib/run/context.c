@@ -96,6 +96,8 @@ static void context_close(clp_context *ctx)
 {
     if (ctx->dev)
         ctx->backend->close(ctx->dev);
+    clpi_events_discard(ctx);
+    pthread_mutex_destroy(&ctx->idle_lock);
     clpi_env env = ctx->env; /* which holds the allocator that gave ctx */
     clpi_env_done(&ctx->env);
     clpi_free(&env, ctx, 1, sizeof *ctx);
@@ -124,6 +126,7 @@ static clp_status context_new(const clp_context_opts *opts, clp_status (*open)(c
     ctx->is_checked = opts->checked;
     ctx->text_only = opts->text_only;
     ctx->peaks.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    ctx->idle_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     clp_status status = CLP_OK;
     if (opts->schedule < CLP_SCHEDULE_AUTO || opts->schedule > CLP_SCHEDULE_SIMT)
         status = clpi_fail(&ctx->env, CLP_ERR_ARG, "schedule: there is no schedule %d", (int)opts->schedule);
@@ -168,9 +171,16 @@ clp_status clpi_context_adopt(const clp_context_opts *opts, const clpi_backend *
 
 void clpi_context_plain(clp_context *ctx, clp_context *out_plain)
 {
-    *out_plain = (clp_context){ .backend = ctx->backend, .dev = ctx->dev, .limits = ctx->limits };
+    *out_plain = (clp_context){ .backend = ctx->backend, .dev = ctx->dev, .limits = ctx->limits, .idle_lock = PTHREAD_MUTEX_INITIALIZER };
     clpi_env_init(&out_plain->env, ctx->env.alloc, ctx->env.alloc_user);
     out_plain->host.env = &out_plain->env;
+}
+
+void clpi_context_plain_done(clp_context *plain)
+{
+    clpi_events_discard(plain);
+    pthread_mutex_destroy(&plain->idle_lock);
+    clpi_env_done(&plain->env);
 }
 
 clpi_env *clpi_context_env(clp_context *ctx)

@@ -5,15 +5,58 @@
 
 #include "run/run.h"
 
+/* Idle events keep the memory that most launches do with. Without them a thousand launches in a row cost the allocator as much as
+ * PoCL itself takes for them.                                                                                            */
+enum { MAX_IDLE = 1024, IDLE_BYTES = 4096 };
+
+static clp_event *take_idle(clp_context *ctx)
+{
+    pthread_mutex_lock(&ctx->idle_lock);
+    clp_event *event = ctx->idle;
+    if (event) {
+        ctx->idle = event->next;
+        ctx->n_idle--;
+    }
+    pthread_mutex_unlock(&ctx->idle_lock);
+    return event;
+}
+
+/* false: there are enough. */
+static bool put_idle(clp_context *ctx, clp_event *event)
+{
+    clpi_arena_reset(&event->arena, IDLE_BYTES);
+    pthread_mutex_lock(&ctx->idle_lock);
+    const bool is_kept = ctx->n_idle < MAX_IDLE;
+    if (is_kept) {
+        event->next = ctx->idle;
+        ctx->idle = event;
+        ctx->n_idle++;
+    }
+    pthread_mutex_unlock(&ctx->idle_lock);
+    return is_kept;
+}
+
+static void discard(clp_context *ctx, clp_event *event)
+{
+    clpi_arena_done(&event->arena);
+    clpi_free(&ctx->env, event, 1, sizeof *event);
+}
+
+void clpi_events_discard(clp_context *ctx)
+{
+    for (clp_event *event = take_idle(ctx); event; event = take_idle(ctx))
+        discard(ctx, event);
+}
+
 clp_status clpi_event_new(clp_context *ctx, const clp_kernel *kernel, clp_event **out_event)
 {
-    clp_event *event = *out_event = clpi_alloc(&ctx->env, 1, sizeof *event);
+    clp_event *event = take_idle(ctx);
+    if (!event && (event = clpi_alloc(&ctx->env, 1, sizeof *event)))
+        clpi_arena_init(&event->arena, &ctx->env);
+    *out_event = event;
     if (!event)
         return CLP_ERR_OOM;
-    event->ctx = ctx;
-    event->kernel = kernel;
-    event->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    clpi_arena_init(&event->arena, &ctx->env);
+    *event = (clp_event){ .ctx = ctx, .kernel = kernel, .arena = event->arena, .lock = PTHREAD_MUTEX_INITIALIZER };
     return CLP_OK;
 }
 
@@ -78,6 +121,6 @@ void clp_event_free(clp_event *event)
         event->ctx->backend->forget(event->launched);
     clp_context *ctx = event->ctx;
     pthread_mutex_destroy(&event->lock);
-    clpi_arena_done(&event->arena);
-    clpi_free(&ctx->env, event, 1, sizeof *event);
+    if (!put_idle(ctx, event))
+        discard(ctx, event);
 }

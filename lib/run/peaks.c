@@ -278,7 +278,7 @@ static clp_status measure_now(clp_context *ctx, clpi_peak_kind kind, clp_dtype d
     clp_status status = measure_kind(&plain, kind, dtype, n_bytes, out);
     if (status && *clpi_error_text(&plain.env))
         clpi_fail(&ctx->env, status, "measuring the device: %s", clpi_error_text(&plain.env));
-    clpi_env_done(&plain.env);
+    clpi_context_plain_done(&plain);
     return status;
 }
 

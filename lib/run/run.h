@@ -28,6 +28,9 @@ struct clp_context {
     bool                is_checked;
     bool                text_only;    /* kernels have no exe */
     clpi_peaks          peaks;
+    pthread_mutex_t     idle_lock;    /* of what follows */
+    clp_event          *idle;         /* events that were freed, for later launches: event.c */
+    int                 n_idle;
 };
 
 struct clp_buffer {
@@ -69,6 +72,7 @@ struct clp_event {
     clpi_place  *places;              /* [ir->n_operands] */
     clpi_piece  *pieces;
     int          n_pieces;
+    clp_event   *next;                /* idle ones: the list of their context */
     void        *launched;            /* the backend's event; NULL: nothing ran */
     pthread_mutex_t lock;             /* of what follows */
     bool         is_done;
@@ -82,8 +86,9 @@ struct clp_event {
 clp_status clpi_devices(clpi_env *env, clp_device_fn fn, void *user);
 
 /* A context of the same device as if it had been made without options, for what the library runs for itself; its errors are
- * its own, but what the device fails with is ctx's. It ends with clpi_env_done(&out_plain->env), before ctx.              */
+ * its own, but what the device fails with is ctx's. It ends before ctx.                                                  */
 void clpi_context_plain(clp_context *ctx, clp_context *out_plain);
+void clpi_context_plain_done(clp_context *plain);
 
 /* ---- kernel.c ---- */
 /* source: kept by the caller until the call returns. */
@@ -120,6 +125,7 @@ clp_status clpi_peak(clp_context *ctx, clpi_peak_kind kind, clp_dtype dtype, dou
 
 /* ---- event.c ---- */
 clp_status clpi_event_new(clp_context *ctx, const clp_kernel *kernel, clp_event **out_event);   /* kernel: NULL when adopted */
+void       clpi_events_discard(clp_context *ctx);                     /* idle ones */
 void       clpi_event_settle(clp_event *event);                    /* waits; what it ran into stays in the event */
 
 #endif

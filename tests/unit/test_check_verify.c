@@ -284,6 +284,7 @@ static size_t one_allocation_less(size_t budget, bool *out_is_done)
     cr_assert(status == CLP_OK ? !a.has_failed : status == CLP_ERR_OOM, "budget %zu: %s: %s", budget, clp_status_name(status), clp_last_error(ctx));
     cr_assert(status == CLP_OK || report == NULL);
     clp_report_free(report);
+    clpi_events_discard(ctx);
     cr_assert_leq(a.n_live, live + 1, "budget %zu: something is left", budget);    /* the text of the error */
     clp_kernel_free(k);
     clp_kernel_free(other);
