@@ -7,13 +7,13 @@
 /* What is built together: units that one text may hold, and where their exes go. */
 typedef struct batch {
     const clpi_unit **units;
-    void            **exes;
+    void            **exes;           /* NULL: the texts alone are made, and thrown away */
     int               n;
 } batch;
 
 static void discard_all(const batch *b)
 {
-    for (int i = 0; i < b->n; i++) {
+    for (int i = 0; b->exes && i < b->n; i++) {
         if (b->exes[i])
             clpi_cl_discard(b->exes[i]);
         b->exes[i] = NULL;
@@ -30,6 +30,8 @@ static clp_status make_exes(clpi_cl_device *dev, const batch *b, clp_schedule sc
     for (int i = 0; i < b->n; i++)
         units[i] = *b->units[i];
     CLP_TRY(clpi_cl_generate(host->env, &shared->arena, units, b->n, &dev->limits, schedule, is_checked, codes));
+    if (!b->exes)
+        return CLP_OK;
     for (int i = 0; host->dump && i < b->n; i++)
         host->dump("cl", units[i].ir->name, codes[i]->text, host->dump_user);
     CLP_TRY(clpi_cl_build(dev, units[0].ir->name, codes[0]->text, codes[0]->options, &shared->program));
@@ -68,7 +70,7 @@ static clp_status compile(void *device, const clpi_unit *units, int n_units, clp
     clpi_arena arena;
     clp_status status = CLP_OK;
     clpi_arena_init(&arena, dev->host.env);
-    for (int i = 0; i < n_units; i++)
+    for (int i = 0; out_exes && i < n_units; i++)
         out_exes[i] = NULL;
     for (int fast = 0; fast < 2 && !status; fast++) {
         batch b = { CLPI_NEW_N(&arena, const clpi_unit *, (size_t)n_units), CLPI_NEW_N(&arena, void *, (size_t)n_units), 0 };
@@ -77,9 +79,11 @@ static clp_status compile(void *device, const clpi_unit *units, int n_units, clp
         for (int i = 0; !status && i < n_units; i++)
             if (units[i].ir->math_fast == (fast == 1))
                 b.units[b.n++] = &units[i];
+        if (!out_exes)
+            b.exes = NULL;
         if (!status && b.n > 0)
             status = compile_batch(dev, &b, schedule, is_checked);
-        for (int i = 0; !status && i < b.n; i++)
+        for (int i = 0; !status && b.exes && i < b.n; i++)
             out_exes[b.units[i] - units] = b.exes[i];
     }
     clpi_arena_done(&arena);

@@ -128,7 +128,8 @@ typedef void *(*clp_alloc_fn)(void *user, void *p, size_t old_bytes, size_t new_
 typedef void (*clp_print_fn)(const char *line, void *user);
 
 /* Text that a stage of the compiler produced, whole: stage is "ir", "plan", "nest", "schedule" or "cl"; or "log", all that
- * the device's compiler said when it failed, or "faults", the faults of a checked launch, of which an error holds one line. */
+ * the device's compiler said when it failed, or "faults", the faults of a checked launch, of which an error holds one line,
+ * or "tuned", a line of the file of tuned parameters that is of no use, and why.                                      */
 typedef void (*clp_dump_fn)(const char *stage, const char *kernel, const char *text, void *user);
 
 /* The shape of the OpenCL code. */
@@ -151,6 +152,7 @@ typedef struct clp_context_opts {
                                  fails the launch as on the interpreter, which always checks */
     bool         text_only;   /* kernels are for clp_kernel_emit and batching alone: the device's compiler is not asked, so
                                  what only it refuses does not show, and running one fails with CLP_ERR_ARG */
+    bool         tuned;       /* parameters that are left open are first looked for among those that clp_tune kept */
 } clp_context_opts;
 
 CLP_API CLP_MUST_CHECK clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx);
@@ -216,6 +218,22 @@ CLP_API CLP_MUST_CHECK clp_status clp_kernel_standard(clp_context *ctx, const ch
 CLP_API CLP_MUST_CHECK clp_status clp_kernel_batch(const clp_kernel *kernel, const char *operands, clp_kernel **out_kernel);
 CLP_API void clp_kernel_free(clp_kernel *kernel);        /* after its launches are done */
 
+/* Parameters with a `tune` list that params do not name are left open: on an OpenCL device each launch takes values for them
+ * that suit its shapes, out of the lists, and compiles what is not compiled yet. Sizes that round up to the same of 1, 2, 3,
+ * 4, 6, 8, 12, 16, 24, ... are of one class, and shapes of one class have one choice. A launch of a box of the grid has the
+ * defaults, as its programs are counted in them; so has the interpreter, and what clp_kernel_emit and clp_kernel_batch make. */
+typedef enum clp_chosen_by {
+    CLP_CHOSEN_NOTHING,    /* no parameter is left open */
+    CLP_CHOSEN_DEFAULT,
+    CLP_CHOSEN_MODEL,      /* by what such a device should do best */
+    CLP_CHOSEN_TUNED       /* found by clp_tune on this device, where the context asks for it */
+} clp_chosen_by;
+
+typedef struct clp_choice {
+    const char   *params;  /* "bm=64, bn=128": those left open; "" for none; lives as long as the kernel */
+    clp_chosen_by by;
+} clp_choice;
+
 typedef enum clp_role { CLP_IN, CLP_OUT, CLP_INOUT, CLP_PREFETCH, CLP_SCRATCH, CLP_SCALAR } clp_role;
 
 typedef struct clp_operand_info {
@@ -262,6 +280,9 @@ CLP_API CLP_MUST_CHECK clp_status clp_run(clp_kernel *kernel, const clp_array *a
 /* The same without waiting: arrays and their memory must stay alive, and host memory untouched, until the event is. */
 CLP_API CLP_MUST_CHECK clp_status clp_run_async(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
                                                 const clp_run_opts *opts, clp_event **out_event);
+/* What a launch on these arrays runs with. Fails as the launch would where the arrays do not fit. */
+CLP_API CLP_MUST_CHECK clp_status clp_kernel_choice(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
+                                                    const clp_run_opts *opts, clp_choice *out_choice);
 CLP_API CLP_MUST_CHECK clp_status clp_event_wait(clp_event *event);    /* reports what the launch ran into */
 CLP_API double clp_event_seconds(const clp_event *event);  /* time on the device, once waited for; 0 where not known */
 CLP_API void   clp_event_free(clp_event *event);           /* waits first */
@@ -431,6 +452,40 @@ typedef struct clp_roofline_point {
  * changed as often. Arrays should stand in buffers, or copies to the device are in the times.                         */
 CLP_API CLP_MUST_CHECK clp_status clp_roofline(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
                                                const clp_roofline_opts *opts, clp_roofline_point *out_point);
+
+/* ---- Tuning ------------------------------------------------------------------------------------------------------ */
+
+/* One point of a kernel's `tune` lists. */
+typedef struct clp_try {
+    const char *params;        /* "bm=64, bn=128": what is left open */
+    double      seconds;       /* the fastest launch; 0: not timed */
+    double      build_seconds;
+    int         rank;          /* 1: the model expects the least time of it */
+    bool        is_default, is_best;
+    const char *why_not;       /* NULL; or why it was not tried, or cannot be taken: results that differ from the interpreter's */
+} clp_try;
+
+typedef struct clp_tune_opts {
+    const clp_run_opts *run;   /* dims; a box, as in a launch, leaves nothing to be chosen: an error */
+    double seconds;            /* begin nothing new after so long; 0: 60 */
+    double try_seconds;        /* launch a point no more once it has taken so long, its build included; 0: 10 */
+    bool   keeps_nothing;      /* else the best is kept on disk, for contexts that are `tuned` */
+    bool (*wants)(const char *params, void *user);     /* before each try; false leaves it out; NULL: all are wanted */
+    void (*tried)(const clp_try *t, void *user);       /* after each try; NULL: nobody listens */
+    void  *user;
+} clp_tune_opts;
+
+typedef struct clp_tuning clp_tuning;
+
+/* Tries the values that the kernel's lists have for the parameters left open, on copies of the arrays, the most promising
+ * first, and takes those that run fastest with results that are the interpreter's: on a few programs where all of them would
+ * take long. The best stand for the whole class of these shapes. ARG where nothing is open.                            */
+CLP_API CLP_MUST_CHECK clp_status clp_tune(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_tune_opts *opts,
+                                           clp_tuning **out_tuning);
+CLP_API int clp_tuning_n_tries(const clp_tuning *tuning);
+CLP_API const clp_try *clp_tuning_try(const clp_tuning *tuning, int i_try);        /* those timed first, the fastest in front */
+CLP_API const char *clp_tuning_not_kept(const clp_tuning *tuning);                 /* NULL, or why the best is not on disk */
+CLP_API void clp_tuning_free(clp_tuning *tuning);          /* before its kernel */
 
 /* ---- The builder: kernels from C --------------------------------------------------------------------------------- */
 

@@ -72,6 +72,11 @@ static clp_status interp_compile(void *dev, const clpi_unit *units, int n_units,
     for (int i = 0; i < n_units; i++) {
         clpi_exe *exe;
         clp_status status = clpi_interp_compile(&((device *)dev)->host, units[i].ir, units[i].plan, &exe);
+        if (!out_exes) {
+            interp_discard(exe);
+            CLP_TRY(status);
+            continue;
+        }
         out_exes[i] = exe;
         while (status && i > 0)
             interp_discard(out_exes[--i]);

@@ -181,7 +181,8 @@ static int run_rows(bench *b, sink *out)
 /* The device of the rows that need one; on the interpreter there are none of them to run. */
 static int open_contexts(bench *b, clp_context **device)
 {
-    const clp_context_opts opts = { .device = b->o->on, .schedule = b->o->schedule };
+    const clp_context_opts opts = { .device = b->o->on, .schedule = b->o->schedule, .tuned = b->o->tuned,
+                                    .dump = b->o->tuned ? job_dump : NULL };
     if (clp_context_new(&opts, device) || clp_context_new(&(clp_context_opts){ .device = "interp" }, &b->interp))
         return fail_library(NULL);
     b->device = clp_context_device(*device);

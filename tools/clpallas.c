@@ -11,15 +11,17 @@ typedef struct command {
 } command;
 
 static const command commands[] = {
-    { "run", command_run, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_RUN | TAKES_JSON,
+    { "run", command_run, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_RUN | TAKES_TUNED | TAKES_JSON,
       "FILE[:KERNEL] [options]", "run a kernel on arrays" },
-    { "check", command_check, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_CHECK | TAKES_JSON, "FILE[:KERNEL] [options]",
+    { "check", command_check, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_CHECK | TAKES_TUNED | TAKES_JSON, "FILE[:KERNEL] [options]",
       "find races and memory faults; compare the device and the interpreter" },
     { "show", command_show, TAKES_KERNEL | TAKES_ARRAYS | TAKES_SVG | TAKES_TRACE, "FILE[:KERNEL] [options]",
       "draw which program sees which block; show what one program does" },
     { "emit", command_emit, TAKES_KERNEL | TAKES_DEVICE | TAKES_STAGE, "FILE[:KERNEL] [options]",
       "print what the compiler makes of a kernel" },
-    { "bench", command_bench, TAKES_BENCH | TAKES_DEVICE | TAKES_JSON, "[NAME...] [options]",
+    { "tune", command_tune, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_TUNE | TAKES_JSON, "FILE[:KERNEL] [options]",
+      "try the kernel's `tune` lists on this device and remember the best" },
+    { "bench", command_bench, TAKES_BENCH | TAKES_DEVICE | TAKES_TUNED | TAKES_JSON, "[NAME...] [options]",
       "measure against what would be called instead" },
     { "roofline", command_roofline, TAKES_KERNEL | TAKES_ARRAYS | TAKES_DEVICE | TAKES_SVG | TAKES_JSON | TAKES_ROOFLINE, "FILE[:KERNEL] [options]",
       "work, traffic and intensity, against what the device can do" },

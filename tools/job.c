@@ -21,6 +21,15 @@ static void print_line(const char *line, void *user)
         fprintf(j->o->json ? stderr : stdout, "%s\n", line);
 }
 
+/* Lines of the file of tuned parameters that are of no use. */
+void job_dump(const char *stage, const char *kernel, const char *text, void *user)
+{
+    (void)kernel;
+    (void)user;
+    if (!strcmp(stage, "tuned"))
+        fprintf(stderr, "clpallas: %s\n", text);
+}
+
 static char *read_all(FILE *f, size_t *out_n)
 {
     size_t n = 0, cap = 1 << 16;
@@ -88,7 +97,7 @@ static int open_for(job *j, const options *o, const char *device, bool text_only
 {
     *j = (job){ .o = o };
     const clp_context_opts opts = { .device = device, .schedule = o->schedule, .checked = o->checked, .print = print_line, .print_user = j,
-                                    .text_only = text_only };
+                                    .dump = o->tuned ? job_dump : NULL, .text_only = text_only, .tuned = o->tuned };
     const int status = check_places(o);
     if (status)
         return status;

@@ -10,7 +10,7 @@
 #include <time.h>
 
 typedef enum kind {
-    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, FOR, SCHEDULE, CHECKED, ORDER, TIME, VERIFY, SVG, FILE_OUT,
+    PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, FOR, SCHEDULE, CHECKED, TUNED, ORDER, TIME, LIMIT, TRY, VERIFY, SVG, FILE_OUT,
     STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, POINTS, MEASURE, ONLY, ALSO, BISECT, SHUFFLES, SEED, OF, TRACE, LIST, QUIET, JSON, HELP
 } kind;
 
@@ -39,6 +39,8 @@ static const row rows[] = {
       "auto, cl, cl:1, interp; auto is the first OpenCL device, else the interpreter" },
     { "--for", FOR, TAKES_STAGE, "cpu|gpu", "the limits of a usual CPU, or GPU, in place of those of a device that is here" },
     { "--schedule", SCHEDULE, TAKES_DEVICE, "SHAPE", "auto, vector, simt: the shape of the OpenCL code" },
+    { "--tuned", TUNED, TAKES_TUNED, NULL,
+      "parameters left open: what `clpallas tune` found for this device and shapes like these, else as without it" },
     { "--checked", CHECKED, TAKES_RUN | TAKES_STAGE, NULL,
       "the device's code checks every index, block and assert, as the interpreter always does" },
     { "--order", ORDER, TAKES_RUN, "ORDER",
@@ -48,6 +50,8 @@ static const row rows[] = {
     { "--time", TIME, TAKES_ROOFLINE, "N", "time N runs (10) of each point" },
     { "--points", POINTS, TAKES_ROOFLINE, "N", "try at most N points of the kernel's `tune` lists (12); 0: none" },
     { "--measure", MEASURE, TAKES_ROOFLINE, NULL, "measure anew what the device can do" },
+    { "--time", LIMIT, TAKES_TUNE, "SECONDS", "begin nothing new after so long (60)" },
+    { "--try", TRY, TAKES_TUNE, "SECONDS", "launch a point no more once it has taken so long, its build included (10)" },
     { "--verify", VERIFY, TAKES_RUN, NULL, "run on the interpreter as well and compare; status 3 if they differ" },
     { "--ir", STAGE_IR, TAKES_STAGE, NULL, "the kernel as the compiler sees it, in kernel language (the default)" },
     { "--plan", STAGE_PLAN, TAKES_STAGE, NULL, "what holds on every device" },
@@ -219,6 +223,15 @@ static int set_points(options *o, const row *r, const char *value)
     return status;
 }
 
+static int set_seconds(const row *r, const char *value, double *out)
+{
+    char *end;
+    *out = strtod(value, &end);
+    if (end == value || *end || !(*out > 0) || *out > 1e9)
+        return fail_usage("%s: expected a number of seconds, got %s", r->name, value);
+    return DONE;
+}
+
 static int set_check(options *o, const row *r, char *value)
 {
     int64_t number;
@@ -269,7 +282,10 @@ static int set(options *o, const row *r, char *value)
     case SCHEDULE:
     case ORDER:      return set_choice(o, r, value);
     case CHECKED:    o->checked = true; break;
+    case TUNED:      o->tuned = true; break;
     case TIME:       o->n_runs = value ? atoi(value) : 10; break;
+    case LIMIT:      return set_seconds(r, value, &o->limit_s);
+    case TRY:        return set_seconds(r, value, &o->try_s);
     case VERIFY:     o->verify = true; break;
     case SVG:        o->svg = value; break;
     case FILE_OUT:   o->output = value; break;

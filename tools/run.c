@@ -11,7 +11,11 @@
 typedef struct timing {
     double build_s, min_s, median_s;
     counts work;
+    clp_choice choice;
 } timing;
+
+/* clp_chosen_by */
+static const char *const chosen_by[] = { "given", "default", "model", "tuned" };
 
 /* ---- Timing ---- */
 
@@ -66,7 +70,10 @@ static const char *with_unit(char *text, size_t n_bytes, double seconds)
 static void print_times(const job *j, const timing *t)
 {
     char build[32], least[32], median[32];
-    printf("%s on %s\n", clp_kernel_name(j->kernel), clp_context_device(j->ctx));
+    printf("%s on %s", clp_kernel_name(j->kernel), clp_context_device(j->ctx));
+    if (*t->choice.params)
+        printf(", %s (%s)", t->choice.params, chosen_by[t->choice.by]);
+    putchar('\n');
     printf("build %s, run %s (median %s of %d)", with_unit(build, sizeof build, t->build_s),
            with_unit(least, sizeof least, t->min_s), with_unit(median, sizeof median, t->median_s), j->o->n_runs);
     if (t->work.flops > 0)
@@ -150,6 +157,11 @@ static void print_json(const job *j, const timing *t, const clp_report *comparis
     printf(", \"schedule\": \"%s\", \"build_s\": %.9g", schedule, t->build_s);
     if (j->o->n_runs)
         printf(", \"time_s\": {\"min\": %.9g, \"median\": %.9g, \"runs\": %d}", t->min_s, t->median_s, j->o->n_runs);
+    if (*t->choice.params) {
+        printf(", \"params\": ");
+        json_string(stdout, t->choice.params);
+        printf(", \"chosen_by\": \"%s\"", chosen_by[t->choice.by]);
+    }
     if (t->work.flops > 0)
         printf(", \"flops\": %.17g", t->work.flops);
     if (t->work.bytes > 0)
@@ -163,13 +175,13 @@ static void print_json(const job *j, const timing *t, const clp_report *comparis
 static int run_job(job *j)
 {
     const options *o = j->o;
-    timing t = { .build_s = j->build_s };
+    timing t = { .build_s = j->build_s, .choice = { .params = "" } };
     clp_run_opts opts;
     job_run_opts(j, &opts);
     clp_report *comparison = NULL;       /* from what the arrays hold before the run */
     int status = o->verify && clp_verify(j->kernel, j->args, j->n, &opts, &comparison) ? fail_job(j) : DONE;
     const double start = seconds_now();
-    if (!status && clp_run(j->kernel, j->args, j->n, &opts))
+    if (!status && (clp_run(j->kernel, j->args, j->n, &opts) || clp_kernel_choice(j->kernel, j->args, j->n, &opts, &t.choice)))
         status = fail_job(j);
     const double first_s = seconds_now() - start;
     if (!status && o->n_runs)

@@ -26,13 +26,14 @@ typedef struct options {
     const char *on;               /* device */
     const char *limits_of;        /* emit: the kind of device that the code is for; NULL: that of `on` */
     clp_schedule schedule;
-    bool        checked;
+    bool        checked, tuned;
     clp_order   order;
     uint64_t    seed;
     clp_stage   stage;            /* emit */
     const char *stage_option;     /* the option that asked for it; NULL: none */
     int         n_runs;           /* --time; 0: not timed */
     bool        verify;
+    double      limit_s, try_s;   /* tune; 0: the usual ones */
     const char *svg, *output;     /* file names */
     unsigned    only, also;       /* check: CLP_CHECK_ in place of the usual ones, 0: those; and beside them */
     int         n_shuffles;       /* check; 0: as many as usual */
@@ -48,7 +49,8 @@ typedef struct options {
 /* Which options a command takes, as a set. */
 enum {
     TAKES_KERNEL = 1, TAKES_ARRAYS = 2, TAKES_DEVICE = 4, TAKES_RUN = 8, TAKES_STAGE = 16, TAKES_SVG = 32,
-    TAKES_JSON = 64, TAKES_BENCH = 128, TAKES_CHECK = 256, TAKES_TRACE = 512, TAKES_ROOFLINE = 4096
+    TAKES_JSON = 64, TAKES_BENCH = 128, TAKES_CHECK = 256, TAKES_TRACE = 512, TAKES_TUNED = 1024, TAKES_TUNE = 2048,
+    TAKES_ROOFLINE = 4096
 };
 /* argv behind the command's name. Returns DONE, or WRONG_USAGE after saying what was wrong. */
 int  options_parse(options *o, unsigned takes, const char *command, int argc, char **argv);
@@ -155,6 +157,7 @@ clp_status job_variant(const job *j, const char *params, clp_kernel **out_kernel
 /* args: the arrays in device buffers, scalars apart; arrays of one storage share one. buffers: [n] to be freed, NULL where none. */
 int  job_buffers(job *j, clp_array *args, clp_buffer **buffers);
 void job_done(job *j);
+void job_dump(const char *stage, const char *kernel, const char *text, void *user);     /* of contexts with --tuned */
 int  fail_job(const job *j);       /* fail_library; a fault at a place of the kernel's text comes with the source line there */
 int  job_operand(const job *j, int i);                             /* the operand's number in the IR of array i */
 
@@ -172,6 +175,7 @@ int command_run(const options *o);
 int command_check(const options *o);
 int command_show(const options *o);
 int command_emit(const options *o);
+int command_tune(const options *o);
 int command_devices(const options *o);
 int command_bench(const options *o);
 int command_roofline(const options *o);

@@ -3,7 +3,9 @@
  * Decides what is trusted: a regular file of this user, of the size that its head says, with the right checksum and key; all
  * else is not there, and is written anew. The checksum is against damage; against others' files stands their owner.
  *
- *     file    head | key | value          named by the hash of its key; another key of the same hash takes its place       */
+ *     file    head | key | value          named by the hash of its key; another key of the same hash takes its place
+ *
+ * Files with a name of their own are trusted for nothing but their owner.                                              */
 #include "base/store.h"
 
 #include <dirent.h>
@@ -13,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -261,6 +264,23 @@ static void make_room(const clpi_store *store, uint64_t n)
     }
 }
 
+/* Opens a file under a name that nobody else has. -1: there is no room, or no folder. */
+static int part_open(const clpi_store *store, char *out_part)
+{
+    snprintf(out_part, PATH_BYTES, "%s/%sXXXXXX", store->folder, part_start);
+    return mkstemp(out_part);
+}
+
+/* Ends a part: under its name, if all of it was written, else not at all. */
+static bool part_close(int file, const char *part, bool is_whole, const char *path)
+{
+    is_whole = close(file) == 0 && is_whole;
+    if (is_whole && rename(part, path) == 0)
+        return true;
+    (void)unlink(part);
+    return false;
+}
+
 void clpi_store_put(const clpi_store *store, const void *key, size_t n_key, const void *value, size_t n_value)
 {
     char path[PATH_BYTES], part[PATH_BYTES];
@@ -268,14 +288,73 @@ void clpi_store_put(const clpi_store *store, const void *key, size_t n_key, cons
         return;
     make_room(store, sizeof(head) + n_key + n_value);
     path_of(store, key, n_key, path);
-    snprintf(part, sizeof part, "%s/%sXXXXXX", store->folder, part_start);
-    int file = mkstemp(part);
+    int file = part_open(store, part);
     if (file < 0)
         return;
     head h = { .n_key = n_key, .n_value = n_value, .checksum = checksum(key, n_key, value, n_value) };
     memcpy(h.magic, magic, sizeof magic);
     bool is_whole = write_all(file, &h, sizeof h) && write_all(file, key, n_key) && write_all(file, value, n_value);
-    is_whole = close(file) == 0 && is_whole;
-    if (!is_whole || rename(part, path) != 0)
-        (void)unlink(part);
+    (void)part_close(file, part, is_whole, path);
+}
+
+/* ---- Files with a name of their own ---- */
+
+static bool named_path(const clpi_store *store, const char *name, const char *end, char *out)
+{
+    int n = snprintf(out, PATH_BYTES, "%s/%s%s", store->folder, name, end);
+    return store->folder[0] && n > 0 && n < PATH_BYTES;
+}
+
+bool clpi_store_read(const clpi_store *store, const char *name, clpi_arena *arena, char **out_text, size_t *out_n)
+{
+    char path[PATH_BYTES];
+    struct stat s;
+    *out_text = NULL;
+    *out_n = 0;
+    if (!named_path(store, name, "", path))
+        return false;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (file < 0)
+        return false;
+    bool is_usable = fstat(file, &s) == 0 && S_ISREG(s.st_mode) && is_ours(&s) && (uint64_t)s.st_size <= CLPI_STORE_FILE_BYTES;
+    char *text = is_usable ? clpi_arena_alloc(arena, (size_t)s.st_size + 1, 1) : NULL;
+    bool is_read = text && read_all(file, text, (size_t)s.st_size);
+    (void)close(file);
+    if (!is_read)
+        return false;
+    *out_text = text;
+    *out_n = (size_t)s.st_size;
+    return true;
+}
+
+int clpi_store_lock(const clpi_store *store, const char *name)
+{
+    enum { TRIES = 10000 };         /* of a millisecond: a process that was stopped while it held the lock holds nobody up for good */
+    const struct timespec pause = { .tv_nsec = 1000000 };
+    char path[PATH_BYTES];
+    if (!named_path(store, name, ".lock", path))
+        return -1;
+    int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    for (int i = 0; lock >= 0 && i < TRIES; i++) {
+        if (flock(lock, LOCK_EX | LOCK_NB) == 0)
+            return lock;
+        (void)nanosleep(&pause, NULL);
+    }
+    clpi_store_unlock(lock);
+    return -1;
+}
+
+void clpi_store_unlock(int lock)
+{
+    if (lock >= 0)
+        (void)close(lock);
+}
+
+bool clpi_store_write(const clpi_store *store, const char *name, const void *bytes, size_t n)
+{
+    char path[PATH_BYTES], part[PATH_BYTES];
+    if (!named_path(store, name, "", path) || n > CLPI_STORE_FILE_BYTES)
+        return false;
+    int file = part_open(store, part);
+    return file >= 0 && part_close(file, part, write_all(file, bytes, n), path);
 }

@@ -73,6 +73,11 @@ static clp_status run(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
     clpi_env *env = &kernel->ctx->env;
     if (!out_report)
         return clpi_fail(env, CLP_ERR_ARG, "%s: out_report is NULL", call);
+    /* What is checked is what a launch runs: the device and the interpreter, and all orders, with one choice of parameters. */
+    clp_choice choice;
+    if (opts)
+        CLP_TRY(validate(env, opts));
+    CLP_TRY(clpi_kernel_for(kernel, arrays, n_arrays, opts ? opts->run : NULL, true, &kernel, &choice));
     clpi_check check = { .env = env, .kernel = kernel, .ir = kernel->ir, .plan = kernel->plan, .arrays = arrays, .n_arrays = n_arrays,
                          .device_ir = kernel->ir, .device_plan = kernel->plan, .is_brief = is_brief };
     if (opts)

@@ -10,6 +10,7 @@
  *     verify.c bisect.c    the device against the interpreter; the first statement that differs. agree.h: device.c runs it,
  *                          levels.c and compare.c know how far values may be apart, probe.c makes a kernel tell them
  *     report.c             findings: merged, ordered, worded
+ *     tune.c               clp_tune, which takes no result that verify.c would not
  *
  * A new check that looks at one run is a row of the table; one that needs other runs is a call in check.c.               */
 #ifndef CLPI_CHECK_H
@@ -124,7 +125,7 @@ clp_status clpi_check_proofs(clpi_check *check);
 
 struct clpi_check {
     clpi_env         *env;
-    const clp_kernel *kernel;
+    clp_kernel       *kernel;         /* the one that a launch on these arrays runs */
     const clpi_ir    *ir;
     const clpi_plan  *plan;
     const clp_array  *arrays;         /* the caller's */

@@ -37,11 +37,14 @@ void clpi_device_close(clpi_device *device)
 
 clp_status clpi_device_compile(clpi_device *device, const clpi_ir *ir, const clpi_plan *plan, clp_schedule schedule, void **out_exe)
 {
-    const clp_kernel *kernel = device->check->kernel;
+    clp_kernel *kernel = device->check->kernel;
     const clp_context *ctx = kernel->ctx;
-    *out_exe = kernel->exe;
-    if (ir == kernel->ir && !ctx->is_checked && schedule == clpi_cl_realisation(ctx->schedule, &ctx->limits))
+    *out_exe = NULL;
+    if (ir == kernel->ir && !ctx->is_checked && !ctx->text_only && schedule == clpi_cl_realisation(ctx->schedule, &ctx->limits)) {
+        CLP_TRY(clpi_kernel_ready(kernel));
+        *out_exe = kernel->exe;
         return CLP_OK;
+    }
     return device->backend->compile(device->dev, &(clpi_unit){ ir, plan }, 1, schedule, false, out_exe);
 }
 

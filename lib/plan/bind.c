@@ -383,6 +383,70 @@ clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_a
     return CLP_OK;
 }
 
+/* ---- Without arrays ---- */
+
+bool clpi_dims_of(const clpi_plan *plan, const clpi_launch_args *args, int64_t *out_dims)
+{
+    const clpi_ir *ir = plan->ir;
+    binder b = { .plan = plan, .ir = ir, .args = args };
+    for (int i = 0; i < ir->n_dims; i++) {
+        const clpi_dim_bind *bind = &plan->dims[i];
+        const clp_dim *given = bind->operand < 0 ? dim_given(&b, ir->dims[i]) : NULL;
+        const int number = bind->operand < 0 ? -1 : clpi_array_number(ir, bind->operand);
+        int64_t rest;
+        if (bind->operand < 0 && !given)
+            return false;
+        if (given) {
+            out_dims[i] = given->size;
+        } else {
+            const clp_array *array = number < args->n_arrays ? &args->arrays[number] : NULL;
+            if (!array || array->rank != ir->operands[bind->operand].rank || !array->shape ||
+                __builtin_sub_overflow(array->shape[bind->dim], bind->add, &rest) || rest == INT64_MIN || rest % bind->mul != 0)
+                return false;
+            out_dims[i] = rest / bind->mul;
+        }
+        if (out_dims[i] < 0 || out_dims[i] > CLPI_MAX_SIZE)
+            return false;
+    }
+    return true;
+}
+
+static clp_status take_shapes(const binder *b)
+{
+    for (int i = 0; i < b->ir->n_operands; i++) {
+        const clpi_operand *x = &b->ir->operands[i];
+        int64_t shape[CLP_MAX_RANK];
+        if (x->role == CLP_SCRATCH)
+            continue;
+        for (int d = 0; d < x->rank; d++)
+            shape[d] = b->bound->header[x->shape[d].id];
+        const clp_array array = { .dtype = x->dtype, .rank = x->rank, .shape = shape };
+        CLP_TRY(take_array(b, x, &array, &b->bound->operands[i]));
+    }
+    return CLP_OK;
+}
+
+clp_status clpi_bind_dims(const clpi_plan *plan, const int64_t *dims, clpi_arena *arena, clpi_bound **out_bound)
+{
+    static const clpi_launch_args nothing = { .arrays = NULL };
+    *out_bound = NULL;
+    clpi_bound *bound = bound_new(plan, arena);
+    if (!bound)
+        return CLP_ERR_OOM;
+    binder b = { plan, plan->ir, &nothing, arena->env, bound };
+    for (int i = 0; i < plan->ir->n_dims; i++)
+        bound->dim[i] = dims[i];
+    clpi_header_at_launch(bound); /* in the order of clpi_bind; shapes come last, as they follow from dims */
+    CLP_TRY(bind_grid(&b));
+    clpi_header_at_launch(bound);
+    CLP_TRY(take_shapes(&b));
+    CLP_TRY(check_requires(&b));
+    CLP_TRY(bind_box(&b));
+    CLP_TRY(clpi_outside_check(bound, arena));
+    *out_bound = bound;
+    return CLP_OK;
+}
+
 void clpi_program_at(const clpi_bound *bound, uint64_t sequence, uint64_t step, int64_t *out_program)
 {
     const clpi_plan *plan = bound->plan;

@@ -83,6 +83,12 @@ typedef struct clpi_launch_args {
  * outside its array (maps that do not read prefetched data; affine ones by their corners, others up to 65,536 programs). */
 clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_arena *arena, clpi_bound **out_bound);
 
+/* The sizes of the dims that arrays and names give. false: they do not fit the kernel; clpi_bind says why. */
+bool clpi_dims_of(const clpi_plan *plan, const clpi_launch_args *args, int64_t *out_dims);
+/* The numbers of a launch of the whole grid, without arrays: as with contiguous ones of these dims that share nothing, and
+ * scalars of 0. For predictions. ARG as of clpi_bind; as there, a dimension of an array may not be negative.             */
+clp_status clpi_bind_dims(const clpi_plan *plan, const int64_t *dims, clpi_arena *arena, clpi_bound **out_bound);
+
 /* The next pair of operands whose memory a launch may not share: a written one and another (or itself, whose elements share
  * memory). *a and *b: the last pair; before the first: 0 and -1. false: there is no other.                              */
 bool clpi_overlap_next(const clpi_bound *bound, const clpi_launch_args *args, int *a, int *b);

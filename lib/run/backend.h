@@ -132,7 +132,7 @@ typedef struct clpi_backend {
     void       (*limits)  (void *dev, clpi_limits *out_limits);
     /* Kernels at once, which may share what a device builds; all of them, or none. What units points to stays alive as long as
      * the exes. is_checked: a launch finds what the interpreter finds (indices and blocks outside, asserts) and fails as it does;
-     * the interpreter always does. */
+     * the interpreter always does. out_exes NULL: only says whether it could, without the device's own compiler. */
     clp_status (*compile) (void *dev, const clpi_unit *units, int n_units, clp_schedule schedule, bool is_checked, void **out_exes);
     void       (*discard) (void *exe);
     /* Starts a launch with n_sequences > 0. The event is owned by the caller: wait, then forget. */

@@ -127,6 +127,7 @@ static clp_status context_new(const clp_context_opts *opts, clp_status (*open)(c
     ctx->text_only = opts->text_only;
     ctx->peaks.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     ctx->idle_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    ctx->uses_tuned = opts->tuned;
     clp_status status = CLP_OK;
     if (opts->schedule < CLP_SCHEDULE_AUTO || opts->schedule > CLP_SCHEDULE_SIMT)
         status = clpi_fail(&ctx->env, CLP_ERR_ARG, "schedule: there is no schedule %d", (int)opts->schedule);

@@ -48,7 +48,7 @@ void clpi_events_discard(clp_context *ctx)
         discard(ctx, event);
 }
 
-clp_status clpi_event_new(clp_context *ctx, const clp_kernel *kernel, clp_event **out_event)
+clp_status clpi_event_new(clp_context *ctx, clp_kernel *kernel, clp_event **out_event)
 {
     clp_event *event = take_idle(ctx);
     if (!event && (event = clpi_alloc(&ctx->env, 1, sizeof *event)))

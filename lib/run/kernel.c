@@ -1,6 +1,8 @@
 /* kernel: from text or a description to what the device runs.
  * In: a source and parameters, a description, or a kernel to be batched. Out: a kernel, or all those of a text, compiled for
  * the context's device, so that every error that does not depend on arrays shows here; without code in a context for text only.
+ * One with parameters left open has no code yet either, as the first launch may want other values than the defaults: the
+ * device has only been asked whether it could.
  * kernel_plan and kernels_compile are the compiler: each stage is a call, in order.                                    */
 #include <errno.h>
 #include <stdatomic.h>
@@ -8,7 +10,7 @@
 #include <string.h>
 
 #include "base/str.h"
-#include "run/run.h"
+#include "run/choose.h"
 #include "text/text.h"
 #include "trace/trace.h"
 
@@ -27,6 +29,8 @@ typedef struct origin {
     const clp_kernel_desc *desc;
     const clpi_ir         *member;
     const bool            *batched;       /* [member->n_operands] */
+    bool                   is_closed;     /* what params leave open has its default, whatever the launch */
+    bool                   is_trial;      /* nothing is dumped */
 } origin;
 
 static void script_drop(clpi_script *script)
@@ -73,6 +77,13 @@ static clp_status read_script(clp_kernel *k, const origin *from)
     k->script = from->script;
     atomic_fetch_add(&k->script->n_users, 1);
     return clpi_elaborate(&k->ctx->env, &k->arena, k->script->file, from->name, from->params, &k->ir);
+}
+
+static clp_status leave_open(clp_kernel *k, const origin *from)
+{
+    if (!from->script || from->is_closed || k->ctx->text_only)
+        return CLP_OK;
+    return clpi_choices_new(k, k->script->file, from->params, &k->choices);
 }
 
 static clp_status simplify(clp_kernel *k)
@@ -126,16 +137,19 @@ static clp_status kernel_plan(clp_kernel *k, const origin *from)
     CLP_TRY(clpi_verify(k->ir, from->member ? CLP_ERR_INTERNAL : CLP_ERR_INVALID));
     CLP_TRY(simplify(k));
     CLP_TRY(clpi_verify(k->ir, CLP_ERR_INTERNAL));
-    CLP_TRY(dump(k, "ir"));
+    if (!from->is_trial)
+        CLP_TRY(dump(k, "ir"));
     CLP_TRY(clpi_plan_new(k->ir, &k->arena, &k->plan));
-    CLP_TRY(dump(k, "plan"));
-    return list_operands(k);
+    if (!from->is_trial)
+        CLP_TRY(dump(k, "plan"));
+    CLP_TRY(list_operands(k));
+    return leave_open(k, from);
 }
 
 /* What is left is the device's, which compiles all of them at once. */
-static clp_status kernels_compile(clp_context *ctx, clp_kernel **kernels, int n)
+static clp_status compile_all(clp_context *ctx, clp_kernel **kernels, int n)
 {
-    if (ctx->text_only || n == 0)
+    if (n == 0)
         return CLP_OK;
     clpi_arena arena;
     clpi_arena_init(&arena, &ctx->env);
@@ -152,6 +166,38 @@ static clp_status kernels_compile(clp_context *ctx, clp_kernel **kernels, int n)
     return status;
 }
 
+/* Of those that launches will choose for, the device says whether it could. */
+static clp_status kernels_compile(clp_context *ctx, clp_kernel **kernels, int n)
+{
+    if (ctx->text_only)
+        return CLP_OK;
+    clp_kernel **settled = clpi_alloc(&ctx->env, (size_t)n + 1, sizeof *settled);
+    clp_status status = settled ? CLP_OK : CLP_ERR_OOM;
+    int n_settled = 0;
+    for (int i = 0; !status && i < n; i++) {
+        if (kernels[i]->choices)
+            status = ctx->backend->compile(ctx->dev, &(clpi_unit){ kernels[i]->ir, kernels[i]->plan }, 1, ctx->schedule,
+                                           ctx->is_checked, NULL);
+        else
+            settled[n_settled++] = kernels[i];
+    }
+    if (!status)
+        status = compile_all(ctx, settled, n_settled);
+    clpi_free(&ctx->env, settled, (size_t)n + 1, sizeof *settled);
+    return status;
+}
+
+clp_status clpi_kernel_ready(clp_kernel *kernel)
+{
+    clp_context *ctx = kernel->ctx;
+    if (ctx->text_only)
+        return clpi_fail(&ctx->env, CLP_ERR_ARG, "%s: its context makes kernels for their text only", kernel->ir->name);
+    pthread_mutex_lock(&kernel->building);
+    clp_status status = kernel->exe ? CLP_OK : compile_all(ctx, &kernel, 1);
+    pthread_mutex_unlock(&kernel->building);
+    return status;
+}
+
 /* A kernel up to its plan. */
 static clp_status kernel_start(clp_context *ctx, const origin *from, clp_kernel **out_kernel)
 {
@@ -160,6 +206,7 @@ static clp_status kernel_start(clp_context *ctx, const origin *from, clp_kernel 
     if (!k)
         return CLP_ERR_OOM;
     k->ctx = ctx;
+    k->building = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     clpi_arena_init(&k->arena, &ctx->env);
     clp_status status = kernel_plan(k, from);
     if (status)
@@ -186,8 +233,10 @@ void clp_kernel_free(clp_kernel *kernel)
     if (!kernel)
         return;
     clp_context *ctx = kernel->ctx;
+    clpi_choices_free(kernel->choices, &ctx->env);
     if (kernel->exe)
         ctx->backend->discard(kernel->exe);
+    pthread_mutex_destroy(&kernel->building);
     clpi_arena_done(&kernel->arena);
     script_drop(kernel->script);
     clpi_free(&ctx->env, kernel, 1, sizeof *kernel);
@@ -206,6 +255,12 @@ clp_status clpi_kernel_from_source(clp_context *ctx, const clpi_source *source, 
 clp_status clpi_kernel_from_member(clp_context *ctx, const clpi_ir *member, const bool *batched, clp_kernel **out_kernel)
 {
     return kernel_new(ctx, &(origin){ .member = member, .batched = batched }, out_kernel);
+}
+
+clp_status clpi_kernel_variant(const clp_kernel *of, const char *params, bool is_trial, clp_kernel **out_kernel)
+{
+    return kernel_start(of->ctx, &(origin){ .script = of->script, .name = of->ir->name, .params = params, .is_closed = true,
+                                            .is_trial = is_trial }, out_kernel);
 }
 
 /* ---- The public ways in ---- */

@@ -58,30 +58,43 @@ static clp_status start(clp_event *event, const clp_run_opts *opts)
     return event->ctx->backend->launch(k->exe, &launch, &event->launched);
 }
 
+static clp_status bind_kernel(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
+                              clpi_launch_args *out_args)
+{
+    CLP_TRY(clpi_arrays_take(event, arrays, n_arrays));
+    *out_args = (clpi_launch_args){ event->arrays, n_arrays, opts->dims, opts->n_dims, opts->grid_start, opts->grid_count, is_checked };
+    CLP_TRY(clpi_bind(event->kernel->plan, out_args, &event->arena, &event->bound));
+    return clpi_arrays_check_buffers(event);
+}
+
 clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
                             clpi_launch_args *out_args)
 {
-    const clp_kernel *k = event->kernel;
+    clp_kernel *given = event->kernel;
     CLP_TRY(check_opts(event, opts));
-    if (is_checked || (arrays && looks_first(k, arrays, n_arrays)))
+    if (is_checked || (arrays && looks_first(given, arrays, n_arrays)))
         wait_for_others(opts);
-    CLP_TRY(clpi_arrays_take(event, arrays, n_arrays));
-    *out_args = (clpi_launch_args){ event->arrays, n_arrays, opts->dims, opts->n_dims, opts->grid_start, opts->grid_count, is_checked };
-    CLP_TRY(clpi_bind(k->plan, out_args, &event->arena, &event->bound));
-    return clpi_arrays_check_buffers(event);
+    CLP_TRY(clpi_kernel_choose(given, arrays, n_arrays, opts, &event->kernel, &event->choice));
+    clp_status status = bind_kernel(event, arrays, n_arrays, opts, is_checked, out_args);
+    if (status != CLP_ERR_ARG || event->kernel == given)
+        return status;
+    /* What does for the class of these shapes need not do for each of them: what is wrong is said of the defaults. */
+    event->kernel = given;
+    event->choice = clpi_choice_default(given);
+    return bind_kernel(event, arrays, n_arrays, opts, is_checked, out_args);
 }
 
 static clp_status run(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts)
 {
-    const clp_kernel *k = event->kernel;
     clpi_launch_args args;
-    if (!k->exe)
-        return clpi_fail(&event->ctx->env, CLP_ERR_ARG, "%s: its context makes kernels for their text only", k->ir->name);
+    if (event->ctx->text_only)
+        return clpi_kernel_ready(event->kernel);
     CLP_TRY(clpi_launch_bind(event, arrays, n_arrays, opts, false, &args));
     if (event->bound->n_sequences == 0 || event->bound->n_steps == 0) {
         wait_for_others(opts);
         return CLP_OK;
     }
+    CLP_TRY(clpi_kernel_ready(event->kernel));
     CLP_TRY(clpi_memory_make(event));
     return start(event, opts);
 }
@@ -105,6 +118,34 @@ clp_status clp_run_async(clp_kernel *kernel, const clp_array *arrays, int n_arra
         return status;
     }
     *out_event = event;
+    return CLP_OK;
+}
+
+clp_status clpi_kernel_for(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
+                           clp_kernel **out_kernel, clp_choice *out_choice)
+{
+    clp_event *event;
+    clpi_launch_args args;
+    CLP_TRY(clpi_event_new(kernel->ctx, kernel, &event));
+    clp_status status = clpi_launch_bind(event, arrays, n_arrays, opts ? opts : &default_opts, is_checked, &args);
+    *out_kernel = event->kernel;
+    *out_choice = event->choice;
+    clp_event_free(event);
+    return status;
+}
+
+clp_status clp_kernel_choice(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, clp_choice *out_choice)
+{
+    clp_kernel *chosen;
+    if (out_choice)
+        *out_choice = (clp_choice){ .params = "" };
+    if (!kernel)
+        return CLP_ERR_ARG;
+    if (!out_choice)
+        return clpi_fail(&kernel->ctx->env, CLP_ERR_ARG, "clp_kernel_choice: out_choice is NULL");
+    clp_choice choice;
+    CLP_TRY(clpi_kernel_for(kernel, arrays, n_arrays, opts, false, &chosen, &choice));
+    *out_choice = choice;
     return CLP_OK;
 }
 

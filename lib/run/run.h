@@ -1,7 +1,8 @@
 /* run: the public objects from inside, and what the files of this folder share.
  *
  *     context   a device of a backend, the allocator, the errors
- *     kernel    IR, plan and the code that the device's backend made of them; nothing in it changes once it is made
+ *     kernel    IR, plan and the code that the device's backend made of them. One with parameters left open is a kernel with
+ *               their defaults, and has choices: others of the same text, for shapes that do better with other values
  *     event     one launch: its numbers, its memory, and what it ran into                                               */
 #ifndef CLPI_RUN_H
 #define CLPI_RUN_H
@@ -28,6 +29,7 @@ struct clp_context {
     bool                is_checked;
     bool                text_only;    /* kernels have no exe */
     clpi_peaks          peaks;
+    bool                uses_tuned;   /* parameters left open are first looked for among those found by clp_tune */
     pthread_mutex_t     idle_lock;    /* of what follows */
     clp_event          *idle;         /* events that were freed, for later launches: event.c */
     int                 n_idle;
@@ -40,6 +42,7 @@ struct clp_buffer {
 };
 
 typedef struct clpi_script clpi_script;      /* kernel.c */
+typedef struct clpi_choices clpi_choices;    /* choose.c */
 
 struct clp_kernel {
     clp_context *ctx;
@@ -47,9 +50,11 @@ struct clp_kernel {
     clpi_arena   arena;               /* IR, plan */
     clpi_ir     *ir;
     clpi_plan   *plan;
-    void        *exe;
+    void        *exe;                 /* NULL: not compiled yet (clpi_kernel_ready) */
+    pthread_mutex_t building;         /* of exe, where it is not there from the start */
     int         *operands;            /* [n_operands] those that clp_run takes: numbers of IR operands */
     int          n_operands;
+    clpi_choices *choices;            /* NULL: nothing is left open */
 };
 
 /* Memory that a launch gives to its operands. Operands that share storage and overlap share a piece.
@@ -65,7 +70,8 @@ typedef struct clpi_piece {
 
 struct clp_event {
     clp_context *ctx;
-    const clp_kernel *kernel;
+    clp_kernel  *kernel;              /* NULL when adopted; once bound: the one that runs, which may be a choice of the given one */
+    clp_choice   choice;              /* once bound: what it stands for */
     clpi_arena   arena;
     clp_array   *arrays;              /* [kernel->n_operands] with scalars on the host */
     clpi_bound  *bound;
@@ -97,15 +103,33 @@ clp_status clpi_kernel_from_source(clp_context *ctx, const clpi_source *source, 
 
 clp_status clpi_kernel_from_member(clp_context *ctx, const clpi_ir *member, const bool *batched, clp_kernel **out_kernel);
 
+/* A kernel with other parameters, of the same text; nothing in it is left open. Up to its plan: the code is made by
+ * clpi_kernel_ready. is_trial: one to be looked at and thrown away, of which nobody hears.                              */
+clp_status clpi_kernel_variant(const clp_kernel *of, const char *params, bool is_trial, clp_kernel **out_kernel);
+/* Compiles what is not compiled yet; from several threads, once. ARG where the context makes texts only. */
+clp_status clpi_kernel_ready(clp_kernel *kernel);
+
+/* ---- choose.c; choose.h has the rest ---- */
+/* The kernel for a launch, and the parameters that it stands for: kernel itself where nothing is open, for a box of the grid,
+ * and for arrays that do not fit it. It lives as long as kernel does. opts have been checked.                           */
+clp_status clpi_kernel_choose(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, clp_kernel **out_kernel,
+                       clp_choice *out_choice);
+clp_choice clpi_choice_default(const clp_kernel *kernel);
+
 /* ---- array.c ---- */
 /* Checks the arrays by themselves and copies them into event->arrays, scalars of buffers with their value on the host. */
 clp_status clpi_arrays_take(clp_event *event, const clp_array *arrays, int n_arrays);
 clp_status clpi_arrays_check_buffers(const clp_event *event);      /* after binding: they lie inside their buffers */
 
 /* ---- launch.c ---- */
-/* Checks options and arrays and binds them: event->arrays, event->bound. is_checked: as of clpi_launch_args. */
+/* Checks options and arrays, chooses the kernel and binds: event->kernel, event->arrays, event->bound. is_checked: as of
+ * clpi_launch_args.                                                                                                     */
 clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
                             clpi_launch_args *out_args);
+
+/* The kernel that a launch on these arrays runs. Fails as the launch would. opts NULL: the defaults. */
+clp_status clpi_kernel_for(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
+                           clp_kernel **out_kernel, clp_choice *out_choice);
 
 /* ---- memory.c ---- */
 clp_status clpi_memory_make(clp_event *event);                     /* after binding: places, and the pieces behind them */
@@ -124,7 +148,7 @@ typedef enum clpi_peak_kind {
 clp_status clpi_peak(clp_context *ctx, clpi_peak_kind kind, clp_dtype dtype, double n_bytes, bool again, double *out_value);
 
 /* ---- event.c ---- */
-clp_status clpi_event_new(clp_context *ctx, const clp_kernel *kernel, clp_event **out_event);   /* kernel: NULL when adopted */
+clp_status clpi_event_new(clp_context *ctx, clp_kernel *kernel, clp_event **out_event);   /* kernel: NULL when adopted */
 void       clpi_events_discard(clp_context *ctx);                     /* idle ones */
 void       clpi_event_settle(clp_event *event);                    /* waits; what it ran into stays in the event */
 

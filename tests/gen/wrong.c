@@ -164,7 +164,7 @@ static clp_status bisect_all(setting *s, clpi_check *check, clpi_device *device,
 }
 
 /* wrong: the op that the device does otherwise; 0: none. */
-static bool check_mutant(setting *s, const clp_kernel *right, const clp_kernel *other, uint32_t wrong)
+static bool check_mutant(setting *s, clp_kernel *right, const clp_kernel *other, uint32_t wrong)
 {
     clpi_check check = { .env = &s->ctx->env, .kernel = right, .ir = right->ir, .plan = right->plan, .arrays = s->run.arrays,
                          .n_arrays = s->run.n, .device_ir = other->ir, .device_plan = other->plan };
@@ -188,7 +188,7 @@ static bool check_mutant(setting *s, const clp_kernel *right, const clp_kernel *
     return !status && is_right;
 }
 
-static bool check_kernel(setting *s, const clp_kernel *right, clp_kernel *other, uint64_t seed)
+static bool check_kernel(setting *s, clp_kernel *right, clp_kernel *other, uint64_t seed)
 {
     clpi_ir *ir = other->ir;
     uint64_t state = seed;

@@ -1,0 +1,67 @@
+#!/bin/sh
+# tune.sh COMMAND: parameters left open, from outside: `tune`, `--tuned`, and the file between them. On the interpreter, with a
+# kernel that writes down what it was made with.
+clpallas=$1
+dir=$(mktemp -d) || exit 2
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 2
+n_failed=0
+mkdir -m 700 cache
+CLPALLAS_CACHE_DIR=$dir/cache
+CLPALLAS_DEVICE=interp
+export CLPALLAS_CACHE_DIR CLPALLAS_DEVICE
+unset CLPALLAS_CACHE
+
+wrong() { echo "$*"; n_failed=$((n_failed + 1)); }
+
+cat > k.plk <<'END_OF_KERNEL'
+kernel b<b = 1>(out o: i32[N] block [b] at (i)) grid (i = cdiv(N, b)) tune b in [4096] { o[...] = b; }
+kernel none(out o: i32[N] block [4] at (i)) grid (i = cdiv(N, 4)) { o[...] = 4; }
+END_OF_KERNEL
+
+# 4096 programs of one element against a single one: whatever else the machine does, there is no doubt.
+"$clpallas" tune k.plk:b --dim N=4096 --time 20 >table 2>errors || wrong "tune: status $?: $(cat errors)"
+grep -q 'b=4096 (best)' table && grep -q 'b=1 (default)' table || wrong "tune: no such table: $(cat table)"
+[ "$(wc -l <cache/tuned.jsonl)" -eq 1 ] && grep -q '"kernel": "b".*"dims": {"N": 4096}, "params": {"b": 4096}' cache/tuned.jsonl ||
+    wrong "tune: not kept: $(cat cache/tuned.jsonl)"
+
+"$clpallas" run k.plk:b --dim N=3500 --tuned >out || wrong "run --tuned: status $?"
+grep -q '\[4096 4096 4096 .*4096\]' out || wrong "run --tuned: not what was kept: $(cat out)"
+"$clpallas" run k.plk:b --dim N=3500 >out || wrong "run: status $?"
+grep -q '\[1 1 1 .*1\]' out || wrong "run: not the defaults: $(cat out)"
+"$clpallas" run k.plk:b --dim N=3500 --tuned -p b=8 >out
+grep -q '\[8 8 8 .*8\]' out || wrong "run --tuned -p: not what was given: $(cat out)"
+"$clpallas" run k.plk:b --dim N=3500 --tuned --time 1 --json >out || wrong "run --json: status $?"
+grep -q '"params": "b=4096", "chosen_by": "tuned"' out || wrong "run --json: $(cat out)"
+"$clpallas" run k.plk:b --dim N=3500 --tuned --time 1 >out
+grep -q ', b=4096 (tuned)$' out || wrong "run --time: $(cat out)"
+"$clpallas" check k.plk:b --dim N=3500 --tuned >out || wrong "check --tuned: status $?: $(cat out)"
+
+# A line of no use is said, once, and the rest of the file does its work.
+{ echo 'rubbish'; cat cache/tuned.jsonl; } >more && mv more cache/tuned.jsonl
+"$clpallas" run k.plk:b --dim N=3500 --tuned >out 2>errors || wrong "a broken line: status $?"
+grep -q '\[4096 ' out || wrong "a broken line: the good one is lost: $(cat out)"
+[ "$(cat errors)" = "clpallas: $dir/cache/tuned.jsonl:1: not used: it is no entry" ] || wrong "a broken line: $(cat errors)"
+
+"$clpallas" tune k.plk:b --dim N=64 --json >out 2>errors || wrong "tune --json: status $?: $(cat errors)"
+grep -q '^{"kernel": "b", .*"kept": true, "tries": \[$' out && grep -q '"params": "b=1", "rank": [12], "default": true, "best": .*"time_s": ' out ||
+    wrong "tune --json: $(cat out)"
+[ -z "$("$clpallas" tune k.plk:b --dim N=64 --quiet 2>&1)" ] || wrong "tune --quiet says something"
+
+# expect STATUS WORDS OPTION...
+expect() {
+    status=$1
+    words=$2
+    shift 2
+    "$clpallas" tune "$@" >out 2>errors
+    got=$?
+    [ $got -eq "$status" ] && grep -q "$words" errors || wrong "tune $*: status $got, not $status: $(cat errors)"
+}
+expect 1 'none: there is nothing to tune: no parameter with a `tune` list is left open' k.plk:none --dim N=4
+expect 1 'b: there is nothing to tune' k.plk:b --dim N=4 -p b=2
+expect 1 'a box of the grid has the defaults' k.plk:b --dim N=4 --box i=0:2
+expect 2 'expected a number of seconds, got soon' k.plk:b --dim N=4 --time soon
+expect 2 'expected a number of seconds, got -1' k.plk:b --dim N=4 --try -1
+
+[ $n_failed -eq 0 ] || echo "$n_failed wrong"
+exit $((n_failed > 0))
