@@ -137,7 +137,8 @@ static clpi_deal block_deal(const clpi_cl_schedule *s, const clpi_dot_unit *unit
     return b;
 }
 
-/* Slices of 8: a group of 256 fetches one of two blocks of 128 with a vector of four for each work-item and side. Twice, where
+/* Slices of 8: a group of 256 fetches one of two blocks of 128 with a vector of four for each work-item and side; where it would
+ * be two vectors, slices of 4: they cost registers (64 sums in a group of 64, for sm_90: 172 bytes spilled, none so). Twice, where
  * there is room, so that one barrier a slice is enough and global memory is waited for while the other slice is multiplied.
  * The odd four elements behind each row of a slice spread the banks of local memory when x, which lies along k, is written across. */
 enum { SLICE = 8, SPREAD = 4 };
@@ -151,7 +152,9 @@ static bool plan_simt(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *ar
     p->deal = p->is_owned ? clpi_deal_of(s, 2, shape) : block_deal(s, p->unit, d);
     p->a_stride = (p->deal.m + CLPI_WIDE - 1) / CLPI_WIDE * CLPI_WIDE + SPREAD;
     p->b_stride = (p->deal.n + CLPI_WIDE - 1) / CLPI_WIDE * CLPI_WIDE + SPREAD;
-    p->slice = d->k < SLICE ? d->k : SLICE;
+    const int64_t side = p->deal.m > p->deal.n ? p->deal.m : p->deal.n;
+    p->slice = side * SLICE / CLPI_WIDE > (int64_t)s->group_size ? SLICE / 2 : SLICE;
+    p->slice = d->k < p->slice ? d->k : p->slice;
     p->n_buffers = d->k > p->slice ? 2 : 1;
     uint64_t slice_bytes = (uint64_t)((p->a_stride + p->b_stride) * p->slice) * bytes + 128;
     if (p->n_buffers == 2 && 2 * slice_bytes > room)

@@ -115,9 +115,40 @@ static void emit_dealt(clpi_emit *e)
     clpi_close_items(e, n_items);
 }
 
-/* Each work-item's part through the joint array; all of them read the whole. */
+/* r, and p, out of the parts first, first + step, ... below n. */
+static void take_parts(clpi_emit *e, const clpi_out *out, uint32_t o, const char *first, int step, unsigned long long n)
+{
+    clpi_line(e, "r%u = part[%s];", o, first);
+    if (!clpi_is_arg(out->op)) {
+        clpi_line(e, "for (int other = %s + %d; other < %llu; other += %d)", first, step, n, step);
+        clpi_line(e, "    r%u = %s;", o, clpi_combine_text(e, out, 1, clpi_text(e, "r%u", o), "part[other]"));
+        return;
+    }
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_prefers(&e->prelude, &s, out->op, clpi_accumulator(e, out), 1, clpi_text(e, "r%u", o), clpi_text(e, "p%u", o),
+                         "part[other]", "where[other]");
+    clpi_line(e, "p%u = where[%s];", o, first);
+    clpi_open(e, "for (int other = %s + %d; other < %llu; other += %d)", first, step, n, step);
+    clpi_open(e, "if (%s)", clpi_take_text(e, &s));
+    clpi_line(e, "r%u = part[other];", o);
+    clpi_line(e, "p%u = where[other];", o);
+    clpi_close(e);
+    clpi_close(e);
+}
+
+static void leave_part(clpi_emit *e, const clpi_out *out, uint32_t o)
+{
+    clpi_line(e, "part[lid] = r%u;", o);
+    if (clpi_is_arg(out->op))
+        clpi_line(e, "where[lid] = p%u;", o);
+}
+
+/* Each work-item's part through the joint array; all of them read the whole: of many parts what a few have made of them, which is
+ * 30 loads in place of 256. */
 static void emit_joint_result(clpi_emit *e, const clpi_out *out, uint32_t o)
 {
+    enum { FEW = 16 };
     const char *type = clpi_accumulator_type(e, out, 1);
     const char *space = clpi_slot_space(e, e->s->joint_slot);
     unsigned long long n = (unsigned long long)e->s->group_size;
@@ -125,27 +156,16 @@ static void emit_joint_result(clpi_emit *e, const clpi_out *out, uint32_t o)
     clpi_line(e, "%s%s *const part = (%s%s *)joint;", space, type, space, type);
     if (clpi_is_arg(out->op))
         clpi_line(e, "%sint *const where = (%sint *)(joint + %llu);", space, space, n);
-    clpi_line(e, "part[lid] = r%u;", o);
-    if (clpi_is_arg(out->op))
-        clpi_line(e, "where[lid] = p%u;", o);
+    leave_part(e, out, o);
     clpi_barrier(e);
-    clpi_line(e, "r%u = part[0];", o);
-    if (clpi_is_arg(out->op))
-        clpi_line(e, "p%u = where[0];", o);
-    clpi_open(e, "for (int other = 1; other < %llu; other++)", n);
-    if (clpi_is_arg(out->op)) {
-        clpi_str s;
-        clpi_str_init(&s, e->arena->env);
-        clpi_prelude_prefers(&e->prelude, &s, out->op, clpi_accumulator(e, out), 1, clpi_text(e, "r%u", o),
-                             clpi_text(e, "p%u", o), "part[other]", "where[other]");
-        clpi_open(e, "if (%s)", clpi_take_text(e, &s));
-        clpi_line(e, "r%u = part[other];", o);
-        clpi_line(e, "p%u = where[other];", o);
+    if (n > FEW) {
+        clpi_open(e, "if (lid < %d)", FEW);
+        take_parts(e, out, o, "lid", FEW, n);
+        leave_part(e, out, o);
         clpi_close(e);
-    } else {
-        clpi_line(e, "r%u = %s;", o, clpi_combine_text(e, out, 1, clpi_text(e, "r%u", o), "part[other]"));
+        clpi_barrier(e);
     }
-    clpi_close(e);
+    take_parts(e, out, o, "0", 1, n > FEW ? FEW : n);
     clpi_barrier(e);
     clpi_close(e);
 }
