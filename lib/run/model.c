@@ -62,7 +62,7 @@ static double dot_cycles(const machine *on, const clpi_limits *l, const clpi_ir 
     const int columns = n <= on->columns / 2 ? on->columns / 2 : on->columns;
     const double panels = ceil(n / columns), products = m * panels * columns * k;
     const double bytes = 4 * (m * k + k * n + m * n);
-    const bool fits = bytes <= (double)l->l2_bytes, panel_fits = 4 * k * columns <= 0.75 * (double)l->l1_bytes;
+    const bool fits = bytes <= (double)l->l2_bytes, panel_fits = 4 * k * columns <= (double)l->l1_bytes;
     double cycles = up_to(m, m < on->rows ? 1 : on->rows) / m * products / on->macs + (m * k + k * n) / on->packed + 2 * m * n / on->ops;
     cycles += fits ? 0 : 4 * m * k * panels / on->far_bytes;
     cycles += panel_fits ? 0 : 4 * k * columns * panels * ceil(m / on->rows) / on->l2_bytes;
