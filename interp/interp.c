@@ -1,8 +1,8 @@
 /* interp: the backend. No device: memory is the host's, a launch is over when it returns.
  * In: the calls of run/backend.h. Out: the same. What a launch ran into is kept in its event and reported by wait.      */
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "interp/interp.h"
 
 typedef struct device { clpi_host host; } device;
@@ -85,13 +85,6 @@ static clp_status interp_compile(void *dev, const clpi_unit *units, int n_units,
     return CLP_OK;
 }
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 /* Failures of the kernel belong to the event; only what keeps a launch from starting is reported at once. */
 static clp_status interp_launch(void *exe, const clpi_launch *launch, void **out_event)
 {
@@ -101,9 +94,9 @@ static clp_status interp_launch(void *exe, const clpi_launch *launch, void **out
     if (!e)
         return CLP_ERR_OOM;
     e->env = env;
-    double start = now();
+    double start = clpi_now();
     e->status = clpi_interp_run(exe, launch);
-    e->seconds = now() - start;
+    e->seconds = clpi_now() - start;
     if (e->status) {
         const char *text = clpi_error_text(env);
         e->text_bytes = strlen(text) + 1;

@@ -3,7 +3,6 @@
  * The sides take turns, ours last, so that a busy spell of the machine strikes all of them. A turn opens with one run
  * that is not timed. What takes less than 100 us is run many times back to back, and a sample is their mean: a clock
  * and a cold start would weigh too much in one. What takes ten seconds is run once: the run that opens its turn is its sample. */
-#include <stdlib.h>
 #include <time.h>
 
 #include "bench.h"
@@ -42,7 +41,7 @@ bool side_counts(const contest *c, int i)
 static int sample(side *s, int n, double *out_s)
 {
     int status = DONE;
-    const double start = seconds_now();
+    const double start = clpi_now();
     if (s->many) {
         status = s->many(s->user, n, out_s);
         *out_s /= n;
@@ -50,7 +49,7 @@ static int sample(side *s, int n, double *out_s)
     }
     for (int i = 0; !status && i < n; i++)
         status = s->once(s->user);
-    *out_s = (seconds_now() - start) / n;
+    *out_s = (clpi_now() - start) / n;
     return status;
 }
 /* How many runs make a sample, found in the first turn. */
@@ -89,19 +88,10 @@ static int take_turn(side *s, int n_runs, int *batch)
     return status ? status : ended;
 }
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static void summarise(side *s)
 {
-    if (!s->n_times)
-        return;
-    qsort(s->times, (size_t)s->n_times, sizeof *s->times, by_size);
-    s->min_s = s->times[0];
-    s->median_s = (s->times[s->n_times / 2] + s->times[(s->n_times - 1) / 2]) / 2;
+    if (s->n_times)
+        clpi_min_and_median(s->times, s->n_times, &s->min_s, &s->median_s);
 }
 
 int contest_time(const bench *b, contest *c)

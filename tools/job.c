@@ -103,10 +103,10 @@ static int open_for(job *j, const options *o, const char *device, bool text_only
         return status;
     if (clp_context_new(&opts, &j->ctx))
         return fail_library(NULL);
-    const double start = seconds_now();
+    const double start = clpi_now();
     if (load_kernel(j) || batch_kernel(o, &j->kernel))
         return fail_library(j->ctx);
-    j->build_s = seconds_now() - start;
+    j->build_s = clpi_now() - start;
     j->ir = j->kernel->ir;
     j->plan = j->kernel->plan;
     j->n = clp_kernel_n_operands(j->kernel);

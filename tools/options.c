@@ -7,7 +7,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef enum kind {
     PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, FOR, SCHEDULE, CHECKED, TUNED, ORDER, TIME, LIMIT, TRY, VERIFY, SVG, FILE_OUT,
@@ -114,13 +113,6 @@ int fail_library(const clp_context *ctx)
     if (*text && text[strlen(text) - 1] != '\n')
         fputc('\n', stderr);
     return FAILED;
-}
-
-double seconds_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 bool is_number(const char *text, int64_t *out)

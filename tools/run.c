@@ -19,40 +19,20 @@ static const char *const chosen_by[] = { "given", "default", "model", "tuned" };
 
 /* ---- Timing ---- */
 
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int time_runs(job *j, timing *t)
 {
-    const int n_runs = j->o->n_runs;
     clp_run_opts opts;
     job_run_opts(j, &opts);
     clp_array *args = calloc((size_t)j->n + 1, sizeof *args);
     clp_buffer **buffers = calloc((size_t)j->n + 1, sizeof *buffers);
-    double *times = calloc((size_t)n_runs, sizeof *times);
-    int status = args && buffers && times ? job_buffers(j, args, buffers) : fail("out of memory");
-    /* One more before the first that counts: caches and lazy allocations. */
+    int status = args && buffers ? job_buffers(j, args, buffers) : fail("out of memory");
     j->is_silent = true;
-    for (int k = -1; !status && k < n_runs; k++) {
-        const double start = seconds_now();
-        if (clp_run(j->kernel, args, j->n, &opts))
-            status = fail_job(j);
-        if (k >= 0)
-            times[k] = seconds_now() - start;
-    }
-    if (!status) {
-        qsort(times, (size_t)n_runs, sizeof *times, by_size);
-        t->min_s = times[0];
-        t->median_s = (times[n_runs / 2] + times[(n_runs - 1) / 2]) / 2;
-    }
+    if (!status && clpi_time_launches(j->kernel, args, j->n, &opts, j->o->n_runs, &t->min_s, &t->median_s))
+        status = fail_job(j);
     for (int i = 0; buffers && i < j->n; i++)
         clp_buffer_free(buffers[i]);
     free(args);
     free(buffers);
-    free(times);
     return status;
 }
 
@@ -180,10 +160,10 @@ static int run_job(job *j)
     job_run_opts(j, &opts);
     clp_report *comparison = NULL;       /* from what the arrays hold before the run */
     int status = o->verify && clp_verify(j->kernel, j->args, j->n, &opts, &comparison) ? fail_job(j) : DONE;
-    const double start = seconds_now();
+    const double start = clpi_now();
     if (!status && (clp_run(j->kernel, j->args, j->n, &opts) || clp_kernel_choice(j->kernel, j->args, j->n, &opts, &t.choice)))
         status = fail_job(j);
-    const double first_s = seconds_now() - start;
+    const double first_s = clpi_now() - start;
     if (!status && o->n_runs)
         status = time_runs(j, &t);
     /* What the first run took beyond an ordinary one went into building. */

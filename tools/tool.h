@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "clpallas.h"
 #include "plan/work.h"
 
@@ -61,7 +62,6 @@ int fail(const char *format, ...) CLP_PRINTF(1, 2);             /* "clpallas: ..
 int fail_usage(const char *format, ...) CLP_PRINTF(1, 2);       /* the same, returns WRONG_USAGE */
 int read_schedule(const char *text, clp_schedule *out);         /* auto, vector, simt; anything else is a wrong usage */
 int fail_library(const clp_context *ctx);                   /* the context's last error, as it stands; returns FAILED */
-double seconds_now(void);
 bool is_number(const char *text, int64_t *out);
 
 /* ---- npy.c: NumPy files ---- */

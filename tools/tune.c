@@ -179,15 +179,15 @@ static bool listen(session *s, int from)
 {
     char text[8192];
     size_t n = 0;
-    double since = seconds_now();
+    double since = clpi_now();
     const bool shows = !s->o->quiet && isatty(STDERR_FILENO);
     for (;;) {
         struct pollfd p = { .fd = from, .events = POLLIN };
-        const double left = since + patience(s) - seconds_now();
+        const double left = since + patience(s) - clpi_now();
         const int ready = poll(&p, 1, s->current < 0 ? 1000 : left > 0 ? (int)(left * 1000) + 1 : 0);
         if (ready < 0 && errno != EINTR)
             return true;
-        if (ready == 0 && s->current >= 0 && seconds_now() - since > patience(s))
+        if (ready == 0 && s->current >= 0 && clpi_now() - since > patience(s))
             return false;
         if (ready <= 0)
             continue;
@@ -201,7 +201,7 @@ static bool listen(session *s, int from)
             take_line(s, text);
             n -= (size_t)(end + 1 - text);
             memmove(text, end + 1, n + 1);
-            since = seconds_now();
+            since = clpi_now();
         }
         if (n == sizeof text - 1)
             n = 0;

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "check/check.h"
 #include "plan/work.h"
 #include "run/choose.h"
@@ -52,13 +52,6 @@ typedef struct tuner {
     point           *best;
     double           end;         /* of the time there is */
 } tuner;
-
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- Points ---- */
 
@@ -175,25 +168,25 @@ static clp_status give_up(const tuner *t, point *p, clp_status status)
 
 static clp_status launch(const tuner *t, const point *p, double *out_seconds)
 {
-    const double start = now();
+    const double start = clpi_now();
     CLP_TRY(clp_run(p->kernel, t->arrays, t->n_arrays, &t->run));
-    *out_seconds = now() - start;
+    *out_seconds = clpi_now() - start;
     return CLP_OK;
 }
 
 static clp_status build(const tuner *t, point *p)
 {
-    const double start = now();
+    const double start = clpi_now();
     CLP_TRY(clpi_point_kernel(t->kernel, p->values, false, &p->kernel));
     CLP_TRY(clpi_kernel_ready(p->kernel));
-    p->tried.build_seconds = now() - start;
+    p->tried.build_seconds = clpi_now() - start;
     return CLP_OK;
 }
 
 /* The first launch, which caches and lazy allocations make slow, tells whether others are worth while. */
 static clp_status measure(const tuner *t, point *p)
 {
-    const double start = now();
+    const double start = clpi_now();
     double seconds;
     CLP_TRY(build(t, p));
     CLP_TRY(fill(t));
@@ -204,7 +197,7 @@ static clp_status measure(const tuner *t, point *p)
         if (i == 0 || seconds < p->tried.seconds)
             p->tried.seconds = seconds;
         bool is_slow = t->best && p->tried.seconds > 2 * t->best->tried.seconds;
-        if (now() - start > t->opts.try_seconds || (i >= LAUNCHES / 2 && is_slow))
+        if (clpi_now() - start > t->opts.try_seconds || (i >= LAUNCHES / 2 && is_slow))
             break;
     }
     return CLP_OK;
@@ -293,7 +286,7 @@ static clp_status try_all(tuner *t)
         least = fmin(least, t->points[i].cycles);
     for (int i = 0; i < t->n; i++) {
         point *p = &t->points[i];
-        if (!p->tried.is_default && now() > t->end)
+        if (!p->tried.is_default && clpi_now() > t->end)
             p->tried.why_not = "not tried: there was no time left";
         else if (!p->tried.is_default && p->cycles > MOST_TIMES_SLOWER * least)
             p->tried.why_not = "not tried: the model takes it for many times slower";
@@ -322,8 +315,8 @@ static clp_status run_finals(tuner *t)
         if (!finalists[n])
             break;
     }
-    const double start = now();
-    for (int round = 0; n > 1 && now() - start < (round < FINAL_ROUNDS ? t->opts.seconds / 4 : LEAST_SECONDS); round++)
+    const double start = clpi_now();
+    for (int round = 0; n > 1 && clpi_now() - start < (round < FINAL_ROUNDS ? t->opts.seconds / 4 : LEAST_SECONDS); round++)
         for (int i = 0; i < n; i++) {
             double seconds;
             CLP_TRY(launch(t, finalists[i], &seconds));
@@ -421,7 +414,7 @@ clp_status clp_tune(clp_kernel *kernel, const clp_array *arrays, int n_arrays, c
         t.run = *opts->run;
     t.opts.seconds = opts->seconds > 0 ? opts->seconds : 60;
     t.opts.try_seconds = opts->try_seconds > 0 ? opts->try_seconds : 10;
-    t.end = now() + t.opts.seconds;
+    t.end = clpi_now() + t.opts.seconds;
     clp_status status = tune(&t, base, tuning);
     tuner_done(&t);
     if (status)

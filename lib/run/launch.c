@@ -4,6 +4,7 @@
  * waits for the launches it is to follow; else the device keeps their order.                                           */
 #include <string.h>
 
+#include "base/clock.h"
 #include "run/run.h"
 
 static const clp_run_opts default_opts = { .order = CLP_ORDER_FORWARD };
@@ -155,5 +156,23 @@ clp_status clp_run(clp_kernel *kernel, const clp_array *arrays, int n_arrays, co
     CLP_TRY(clp_run_async(kernel, arrays, n_arrays, opts, &event));
     clp_status status = clp_event_wait(event);
     clp_event_free(event);
+    return status;
+}
+
+clp_status clpi_time_launches(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, int n_runs,
+                              double *out_min, double *out_median)
+{
+    clpi_env *env = &kernel->ctx->env;
+    double *times = clpi_alloc(env, (size_t)n_runs, sizeof *times);
+    clp_status status = times ? CLP_OK : CLP_ERR_OOM;
+    for (int i = -1; !status && i < n_runs; i++) {
+        const double start = clpi_now();
+        status = clp_run(kernel, arrays, n_arrays, opts);
+        if (i >= 0)
+            times[i] = clpi_now() - start;
+    }
+    if (!status)
+        clpi_min_and_median(times, n_runs, out_min, out_median);
+    clpi_free(env, times, (size_t)n_runs, sizeof *times);
     return status;
 }

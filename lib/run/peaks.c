@@ -14,6 +14,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/clock.h"
 #include "base/store.h"
 #include "base/str.h"
 #include "run/run.h"
@@ -65,10 +66,11 @@ typedef struct trial {
     clp_buffer  *buffers[MAX_ARRAYS];
 } trial;
 
-static double clock_s(clockid_t clock)
+/* Seconds that all threads of the process have computed. */
+static double computed_s(void)
 {
     struct timespec t;
-    return clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t) ? 0 : (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 /* One half, or one, in every element: chains of fma stay where they are, and nothing is subnormal. */
@@ -118,9 +120,9 @@ static clp_status time_rounds(const trial *t, int32_t rounds, timed *out)
     for (int i = 0; i < t->n; i++)
         arrays[i] = (clp_array){ .dtype = t->arrays[i].dtype, .rank = t->arrays[i].rank, .shape = t->arrays[i].shape, .buffer = t->buffers[i] };
     arrays[t->n] = (clp_array){ .dtype = CLP_I32, .data = &rounds };
-    const timed start = { clock_s(CLOCK_MONOTONIC), clock_s(CLOCK_PROCESS_CPUTIME_ID) };
+    const timed start = { clpi_now(), computed_s() };
     CLP_TRY(clp_run(t->kernel, arrays, t->n + 1, NULL));
-    *out = (timed){ clock_s(CLOCK_MONOTONIC) - start.passed, clock_s(CLOCK_PROCESS_CPUTIME_ID) - start.computed };
+    *out = (timed){ clpi_now() - start.passed, computed_s() - start.computed };
     return CLP_OK;
 }
 
@@ -161,13 +163,13 @@ static clp_status time_best(const trial *t, double *out_s)
     int32_t rounds;
     int n = 0;
     CLP_TRY(find_rounds(t, &rounds));
-    const double start = clock_s(CLOCK_PROCESS_CPUTIME_ID);
+    const double start = computed_s();
     for (; spent < budget_s || n < LEAST_RUNS; n++) {
         CLP_TRY(time_rounds(t, rounds, &s));
         best.passed = fmin(best.passed, s.passed);
         spent += s.passed + 1e-6;
     }
-    best.computed = (clock_s(CLOCK_PROCESS_CPUTIME_ID) - start) / n;
+    best.computed = (computed_s() - start) / n;
     *out_s = (t->is_apart ? busy_s(t, &best) : best.passed) / rounds;
     return CLP_OK;
 }

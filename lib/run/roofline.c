@@ -2,9 +2,7 @@
  * In: a kernel and its arrays. Out: what the launch computes and moves (plan/work.h), the peaks that bound it (peaks.c), the
  * times of some runs. Decides what is compared: operations of each kind with the peak of that kind, one after another, and
  * the bytes that have to move with a copy of as much data.                                                             */
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "plan/work.h"
 #include "run/run.h"
@@ -145,39 +143,12 @@ static clp_status find_roof(clp_context *ctx, const clpi_work *work, bool again,
 
 /* ---- What it takes ---- */
 
-static double now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return x < y ? -1 : x > y;
-}
-
 static clp_status take_times(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *run, int n_runs,
                              clp_roofline_point *out)
 {
-    clpi_env *env = &kernel->ctx->env;
-    double *times = clpi_alloc(env, (size_t)n_runs, sizeof *times);
-    clp_status status = times ? CLP_OK : CLP_ERR_OOM;
-    for (int i = -1; !status && i < n_runs; i++) {
-        const double start = now();
-        status = clp_run(kernel, arrays, n_arrays, run);
-        if (i >= 0)
-            times[i] = now() - start;
-    }
-    if (!status) {
-        qsort(times, (size_t)n_runs, sizeof *times, by_size);
-        out->seconds = times[0];
-        out->median_s = (times[n_runs / 2] + times[(n_runs - 1) / 2]) / 2;
-        out->ops_s = out->seconds > 0 ? (out->float_ops + out->int_ops) / out->seconds : 0;
-    }
-    clpi_free(env, times, (size_t)n_runs, sizeof *times);
-    return status;
+    CLP_TRY(clpi_time_launches(kernel, arrays, n_arrays, run, n_runs, &out->seconds, &out->median_s));
+    out->ops_s = out->seconds > 0 ? (out->float_ops + out->int_ops) / out->seconds : 0;
+    return CLP_OK;
 }
 
 /* ---- All of it ---- */

@@ -131,6 +131,10 @@ clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arr
 clp_status clpi_kernel_for(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
                            clp_kernel **out_kernel, clp_choice *out_choice);
 
+/* n_runs > 0 launches, each waited for, and one before them that does not count: caches and lazy allocations. */
+clp_status clpi_time_launches(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, int n_runs,
+                              double *out_min, double *out_median);
+
 /* ---- memory.c ---- */
 clp_status clpi_memory_make(clp_event *event);                     /* after binding: places, and the pieces behind them */
 clp_status clpi_memory_read_back(const clp_event *event);          /* copies what was written to where it belongs */
