@@ -10,14 +10,6 @@ static double ratio_of(const contest *c, int i)
     return c->sides[i].min_s / c->sides[0].min_s;
 }
 
-static const char *with_unit(char *text, size_t n_bytes, double seconds)
-{
-    const double scale = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
-    const char *unit = seconds >= 1 ? "s" : seconds >= 1e-3 ? "ms" : "us";
-    snprintf(text, n_bytes, "%.3g %s", seconds * scale, unit);
-    return text;
-}
-
 /* How fast that is, where work or traffic is counted. */
 static const char *rate(char *text, size_t n_bytes, const contest *c, double seconds)
 {
@@ -46,8 +38,8 @@ static void print_side(const contest *c, int i)
     if (*s->missing)
         printf("peer missing: %s\n", s->missing);
     else
-        printf("%10s %10s  %-14s %7s %7s%s%s\n", with_unit(least, sizeof least, s->min_s),
-               with_unit(median, sizeof median, s->median_s), rate(speed, sizeof speed, c, s->min_s), ratio, wanted,
+        printf("%10s %10s  %-14s %7s %7s%s%s\n", seconds_text(least, sizeof least, s->min_s),
+               seconds_text(median, sizeof median, s->median_s), rate(speed, sizeof speed, c, s->min_s), ratio, wanted,
                i || !*c->params ? "" : " ", i ? "" : c->params);
 }
 

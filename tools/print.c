@@ -178,6 +178,13 @@ void array_print(FILE *out, const clp_array *a)
     fputc('\n', out);
 }
 
+const char *seconds_text(char *text, size_t n_bytes, double seconds)
+{
+    const double scale = seconds >= 1 ? 1 : seconds >= 1e-3 ? 1e3 : 1e6;
+    snprintf(text, n_bytes, "%.3g %s", seconds * scale, seconds >= 1 ? "s" : seconds >= 1e-3 ? "ms" : "us");
+    return text;
+}
+
 void json_string(FILE *out, const char *text)
 {
     fputc('"', out);

@@ -40,13 +40,6 @@ static const char *bytes_text(char *text, double value)
     return text;
 }
 
-static const char *seconds_text(char *text, double s)
-{
-    const double scale = s >= 1 ? 1 : s >= 1e-3 ? 1e3 : 1e6;
-    snprintf(text, NUMBER, "%.3g %s", s * scale, s >= 1 ? "s" : s >= 1e-3 ? "ms" : "us");
-    return text;
-}
-
 static double all_ops(const clp_roofline_point *p)
 {
     return p->float_ops + p->int_ops;
@@ -207,7 +200,7 @@ static void print_ops(const clp_roofline_point *p)
         snprintf(name, sizeof name, o->is_dot && o->acc != o->dtype ? "%s%s to %s" : "%s%s", o->is_dot ? "dot " : "", clp_dtype_name(o->dtype),
                  clp_dtype_name(o->acc));
         snprintf(rate, sizeof rate, "%s%s", count_text(peak, o->peak), clpi_is_float(o->dtype) ? "FLOP/s" : "OP/s");
-        printf("  %-14s %12s %18s %12s\n", name, count_text(ops, o->ops), rate, seconds_text(time, o->ops / o->peak));
+        printf("  %-14s %12s %18s %12s\n", name, count_text(ops, o->ops), rate, seconds_text(time, NUMBER, o->ops / o->peak));
     }
 }
 
@@ -231,14 +224,14 @@ static void print_roof(const clp_roofline_point *p)
         printf("\n  intensity     %.3g operations a byte when every element moves once, %.3g as blocks come\n", p->intensity,
                ops / p->streamed_bytes);
     printf("%s  at least      %s to compute, %s to move %s (a copy of as much: %sB/s), %s to launch\n", ops > 0 && p->bytes > 0 ? "" : "\n",
-           seconds_text(a, p->compute_s), seconds_text(b, p->memory_s), bytes_text(c, p->bytes), count_text(d, p->peak_bytes_s),
-           seconds_text(e, p->launch_s));
-    printf("  attainable    %s", seconds_text(a, p->attainable_s));
+           seconds_text(a, NUMBER, p->compute_s), seconds_text(b, NUMBER, p->memory_s), bytes_text(c, p->bytes), count_text(d, p->peak_bytes_s),
+           seconds_text(e, NUMBER, p->launch_s));
+    printf("  attainable    %s", seconds_text(a, NUMBER, p->attainable_s));
     if (ops > 0)
         printf(", %s%s", count_text(b, p->attainable_ops_s), rate_unit(p));
     printf(": bound by %s\n", p->roof == CLP_ROOF_LAUNCH ? "the launch itself" : p->roof == CLP_ROOF_MEMORY ? "memory" : "compute");
     if (p->seconds > 0) {
-        printf("  attained      %s (median %s)", seconds_text(a, p->seconds), seconds_text(b, p->median_s));
+        printf("  attained      %s (median %s)", seconds_text(a, NUMBER, p->seconds), seconds_text(b, NUMBER, p->median_s));
         if (ops > 0)
             printf(", %s%s", count_text(c, p->ops_s), rate_unit(p));
         printf(", %sB/s: %.0f %% of what is attainable\n", count_text(d, p->bytes / p->seconds), 100 * p->attainable_s / p->seconds);
@@ -268,7 +261,7 @@ static void print_sweep(const sweep *s)
             printf("  %-*s %s\n", width, p->params, p->why);
         else
             printf("  %-*s %12s %12s %10.3g %12s %12s %12.0f\n", width, p->params, bytes_text(block, blocks), bytes_text(streamed, p->at.streamed_bytes),
-                   p->at.streamed_bytes > 0 ? all_ops(&p->at) / p->at.streamed_bytes : 0, seconds_text(time, p->at.seconds),
+                   p->at.streamed_bytes > 0 ? all_ops(&p->at) / p->at.streamed_bytes : 0, seconds_text(time, NUMBER, p->at.seconds),
                    count_text(rate, p->at.ops_s), 100 * p->at.attainable_s / p->at.seconds);
     }
 }

@@ -36,17 +36,6 @@ static int time_runs(job *j, timing *t)
     return status;
 }
 
-static const char *with_unit(char *text, size_t n_bytes, double seconds)
-{
-    if (seconds >= 1)
-        snprintf(text, n_bytes, "%.3g s", seconds);
-    else if (seconds >= 1e-3)
-        snprintf(text, n_bytes, "%.3g ms", seconds * 1e3);
-    else
-        snprintf(text, n_bytes, "%.3g us", seconds * 1e6);
-    return text;
-}
-
 static void print_times(const job *j, const timing *t)
 {
     char build[32], least[32], median[32];
@@ -54,8 +43,8 @@ static void print_times(const job *j, const timing *t)
     if (*t->choice.params)
         printf(", %s (%s)", t->choice.params, chosen_by[t->choice.by]);
     putchar('\n');
-    printf("build %s, run %s (median %s of %d)", with_unit(build, sizeof build, t->build_s),
-           with_unit(least, sizeof least, t->min_s), with_unit(median, sizeof median, t->median_s), j->o->n_runs);
+    printf("build %s, run %s (median %s of %d)", seconds_text(build, sizeof build, t->build_s),
+           seconds_text(least, sizeof least, t->min_s), seconds_text(median, sizeof median, t->median_s), j->o->n_runs);
     if (t->work.flops > 0)
         printf(", %.4g GFLOP/s", t->work.flops / t->min_s / 1e9);
     if (t->work.bytes > 0)

@@ -123,6 +123,7 @@ difference array_compare(const clp_array *got, const clp_array *want, double bou
 
 /* ---- print.c ---- */
 void array_print(FILE *out, const clp_array *a);                  /* as NumPy prints it, long arrays shortened */
+const char *seconds_text(char *text, size_t n_bytes, double seconds);       /* "1.25 ms"; returns text */
 void json_string(FILE *out, const char *text);
 
 /* ---- report.c ---- */
