@@ -1,23 +1,6 @@
 #!/bin/sh
 # check.sh COMMAND: the command from outside: exit statuses, what stands where, files that appear whole.
-clpallas=$1
-dir=$(mktemp -d) || exit 2
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 2
-n_failed=0
-
-# expect STATUS [PART]: runs the command line that follows --; PART must stand in what it says (either stream).
-expect() {
-    status=$1; part=$2; shift 3
-    out=$("$clpallas" "$@" 2>&1 </dev/null); got=$?
-    if [ "$got" -ne "$status" ]; then
-        echo "clpallas $*: expected status $status, got $got: $out"; n_failed=$((n_failed + 1))
-    fi
-    case $out in
-    *"$part"*) ;;
-    *) echo "clpallas $*: expected \"$part\" in: $out"; n_failed=$((n_failed + 1)) ;;
-    esac
-}
+. "$(dirname "$0")/outside.sh"
 
 cat > two.plk <<'END'
 kernel double<b = 4>(in x: i32[N] block [b] at (i), out o: i32[N] block [b] at (i))
@@ -51,7 +34,7 @@ expect 0 "interp-programs" -- bench --list
 expect 0 '"work": "interp-programs"' -- bench interp-programs --on interp --time 2 --json
 expect 2 "there is no row nothing" -- bench nothing
 expect 0 "interp-softmax" -- bench interp-softmax interp-programs --on interp --time 1 --svg bars.svg
-grep -q "</svg>" bars.svg || { echo "no whole bars.svg"; n_failed=$((n_failed + 1)); }
+grep -q "</svg>" bars.svg || wrong "no whole bars.svg"
 if "$clpallas" devices --json | grep -q '"device": "cl:0", "usable": true'; then
     expect 0 '"peer": "the binary by hand"' -- bench process launches --time 1 --json
 fi
@@ -83,18 +66,18 @@ expect 0 "there is nothing to compare with" -- run two.plk:double $on -i x=iota:
 
 # However often a kernel runs, what it prints is printed once; and a kernel of standard input is read once.
 expect 0 "program 1" -- run two.plk:talk $on --dim N=2 -o o --verify --time 3
-[ "$(echo "$out" | grep -c program)" -eq 2 ] || { echo "printed more than once: $out"; n_failed=$((n_failed + 1)); }
+[ "$(echo "$out" | grep -c program)" -eq 2 ] || wrong "printed more than once: $out"
 out=$("$clpallas" run - $on -i x=iota:3 -o o --verify <bad.plk 2>&1)
-case $out in *"x is an input"*) ;; *) echo "run - says: $out"; n_failed=$((n_failed + 1)) ;; esac
+case $out in *"x is an input"*) ;; *) wrong "run - says: $out" ;; esac
 out=$("$clpallas" run -:double $on -i x=iota:3 -o o --verify <two.plk 2>&1)
-case $out in *"[0 2 4]"*"nothing to compare with"*) ;; *) echo "run - says: $out"; n_failed=$((n_failed + 1)) ;; esac
+case $out in *"[0 2 4]"*"nothing to compare with"*) ;; *) wrong "run - says: $out" ;; esac
 expect 0 "GFLOP/s" -- run matmul $on -i x=randn:8x8 -i y=randn:8x8 --time 1
 
 expect 0 "(0, 1)" -- show two.plk:number --dim M=4,N=4
 expect 0 "*" -- show matmul --dim M=256,N=256,K=256
 expect 0 "0:4" -- show two.plk:pick -i idx=zeros:2 -i x=iota:3x4
 expect 0 "" -- show matmul --dim M=256,N=256,K=256 --svg m.svg
-grep -q "</svg>" m.svg || { echo "no whole m.svg"; n_failed=$((n_failed + 1)); }
+grep -q "</svg>" m.svg || wrong "no whole m.svg"
 expect 0 "kernel double" -- emit two.plk:double --ir
 expect 0 "" -- emit two.plk:double --plan
 expect 0 "" -- emit two.plk:double --output d.plk
@@ -155,7 +138,7 @@ cat > minus.plk <<'END'
 kernel minus(in x: f32[4], in y: f32[4], out o: f32[4]) grid () { o[...] = x[...] - y[...]; }
 END
 expect 0 "o: f32" -- run minus.plk $on -i x=randn:4 -i y=randn
-case $out in *"[0. 0. 0. 0.]"*) echo "two made-up arrays are equal: $out"; n_failed=$((n_failed + 1)) ;; esac
+case $out in *"[0. 0. 0. 0.]"*) wrong "two made-up arrays are equal: $out" ;; esac
 expect 0 "[0. 0. 0. 0.]" -- run minus.plk $on -i x=randn:4,5 -i y=randn:4,5
 expect 0 "[0. 0. 0. 0.]" -- run minus.plk $on -i x=randn:4,1 -i y=randn
 
@@ -173,9 +156,9 @@ expect 2 "--trace and --svg are two things" -- show two.plk:number --dim M=4,N=4
 
 # Tables need no content of arrays, but of prefetched ones: this one would take minutes to make up.
 said=$( (ulimit -t 4; "$clpallas" show two.plk:scaled --dim N=100000000 -s s=1 --box i=0:3 --quiet) 2>&1) ||
-    { echo "show makes up what it does not read: $said"; n_failed=$((n_failed + 1)); }
+    wrong "show makes up what it does not read: $said"
 expect 0 "    0  (*)" -- show two.plk:pick --dim N=2,R=3
-case $out in *"clpallas: x: made up"*) echo "show says that it made up x: $out"; n_failed=$((n_failed + 1)) ;; esac
+case $out in *"clpallas: x: made up"*) wrong "show says that it made up x: $out" ;; esac
 
 # Where compiled programs are kept.
 mkdir -m 700 cache open && chmod 777 open
@@ -191,7 +174,7 @@ CLPALLAS_CACHE_DIR=$kept      # as good as unset where it is empty
 # Where output is to go is looked at before the kernel runs.
 for place in nowhere/o.npy . "$dir/none/"; do
     expect 1 "$place: " -- run two.plk:talk $on --dim N=3 -o "o=$place"
-    case $out in *program*) echo "ran although $place cannot be written"; n_failed=$((n_failed + 1)) ;; esac
+    case $out in *program*) wrong "ran although $place cannot be written" ;; esac
 done
 
 # The schedule that was used, and why there is no device.
@@ -202,14 +185,14 @@ unset OCL_ICD_VENDORS
 
 expect 0 "number: grid (i = 2, j = 2), 4 programs" -- show two.plk:number --dim M=4,N=4
 expect 0 "" -- show two.plk:number --dim M=4,N=4 --svg n.svg
-grep -q "number: grid (i = 2, j = 2), 4 programs" n.svg || { echo "n.svg has no heading"; n_failed=$((n_failed + 1)); }
+grep -q "number: grid (i = 2, j = 2), 4 programs" n.svg || wrong "n.svg has no heading"
 echo 'kernel w(in x: f32[N] block [element(6, pad = 1)] at (4 * i), out o: f32[N] block [4] at (i)) grid (i = cdiv(N, 4)) { o[...] = x[1:5]; }' > w.plk
 expect 0 "block [element(6, pad = 1)]" -- show w.plk --dim N=8
 expect 0 "" -- run two.plk:double $on -i x=iota:6 --verify --quiet
-[ -z "$out" ] || { echo "--verify --quiet says: $out"; n_failed=$((n_failed + 1)); }
+[ -z "$out" ] || wrong "--verify --quiet says: $out"
 
 # Nothing is left beside a file that could not be written.
 expect 1 "o.npy" -- run two.plk:double $on -i x=iota:6 -o o=nowhere/o.npy
-[ -z "$(ls ./*.part 2>/dev/null)" ] || { echo "a part was left"; n_failed=$((n_failed + 1)); }
+[ -z "$(ls ./*.part 2>/dev/null)" ] || wrong "a part was left"
 
 [ "$n_failed" -eq 0 ] || { echo "$n_failed failed"; exit 1; }

@@ -1,25 +1,6 @@
 #!/bin/sh
 # checking.sh COMMAND: `clpallas check` and `clpallas show --trace` from outside: exit statuses, what is said, JSON, pictures.
-clpallas=$1
-dir=$(mktemp -d) || exit 2
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 2
-n_failed=0
-
-complain() {
-    echo "$1"; n_failed=$((n_failed + 1))
-}
-
-# expect STATUS [PART]: runs the command line that follows --; PART must stand in what it says (either stream).
-expect() {
-    status=$1; part=$2; shift 3
-    out=$("$clpallas" "$@" 2>&1 </dev/null); got=$?
-    [ "$got" -eq "$status" ] || complain "clpallas $*: expected status $status, got $got: $out"
-    case $out in
-    *"$part"*) ;;
-    *) complain "clpallas $*: expected \"$part\" in: $out" ;;
-    esac
-}
+. "$(dirname "$0")/outside.sh"
 
 cat > two.plk <<'END'
 kernel race(in x: i32[N] block [2] at (i), out o: i32[2])
@@ -55,15 +36,15 @@ expect 0 "" -- check two.plk:wraps $on -i x=iota:8
 expect 3 "overflow" -- check two.plk:wraps $on -i x=iota:8 --also overflow
 expect 3 "division-by-zero" -- check two.plk:wraps $on -i x=iota:8 --also overflow,division-by-zero
 expect 3 "division-by-zero" -- check two.plk:wraps $on -i x=iota:8 --only division-by-zero
-case $out in *overflow*) complain "--only lets others in: $out" ;; esac
-[ -z "$("$clpallas" check two.plk:sound $on -i x=iota:9 --quiet 2>&1)" ] || complain "--quiet says something of a sound kernel"
+case $out in *overflow*) wrong "--only lets others in: $out" ;; esac
+[ -z "$("$clpallas" check two.plk:sound $on -i x=iota:9 --quiet 2>&1)" ] || wrong "--quiet says something of a sound kernel"
 
 # What is found on made-up data says so, to its end.
 echo 'kernel put(in idx: i32[N], in x: f32[N], inout o: f32[N]) grid (i = N) { o[idx[i]] = x[i]; }' > put.plk
 for quiet in --only=races --quiet; do
     expect 3 "found on arrays that were made up: idx = zeros, x = randn, o = randn; give your own with -i" -- check put.plk $on --dim N=4 $quiet
     expect 0 "" -- check put.plk $on -i idx=iota:4 $quiet
-    case $out in *"found on arrays"*) complain "nothing was found, and yet: $out" ;; esac
+    case $out in *"found on arrays"*) wrong "nothing was found, and yet: $out" ;; esac
 done
 expect 3 '"made_up": ["x", "o"]' -- check put.plk $on -i idx=zeros:4 --json
 expect 3 '"made_up": []' -- check put.plk $on -i idx=zeros:4 -i x=ones -i o=ones --json
@@ -72,22 +53,22 @@ expect 3 '"made_up": []' -- check put.plk $on -i idx=zeros:4 -i x=ones -i o=ones
 "$clpallas" run two.plk:sound $on -i x=iota:6 -o o=x.npy && cp x.npy before.npy
 expect 3 "" -- check two.plk:race $on -i o=zeros:2 -i x=iota:6
 expect 0 "" -- check two.plk:sound $on -i x=x.npy
-cmp -s x.npy before.npy || complain "check changed x.npy"
+cmp -s x.npy before.npy || wrong "check changed x.npy"
 
 # JSON: one object, alone on standard output.
 out=$("$clpallas" check two.plk:race $on --dim N=6 --json 2>/dev/null)
 for part in '"verdict": "faulty"' '"kind": "race' '"operand": "o"' '"first_element": [0]' '"elements": 2' '"programs": [[0], [1]]' \
     '"accesses": [{"line": 2, "column": 25}, {"line": 2, "column": 25}]' '"axis": "i"' '"message": "o: ' '"difference": {'; do
-    case $out in *"$part"*) ;; *) complain "check --json: expected $part in: $out" ;; esac
+    case $out in *"$part"*) ;; *) wrong "check --json: expected $part in: $out" ;; esac
 done
 expect 0 '"findings": [], "dropped": 0' -- check two.plk:sound $on --dim N=6 --json
 
 # The picture: who wrote what.
 expect 3 "" -- check two.plk:race $on -i x=iota:6 --svg race.svg
-grep -q "conflict; (2)" race.svg && grep -q "</svg>" race.svg || complain "no conflict in race.svg"
+grep -q "conflict; (2)" race.svg && grep -q "</svg>" race.svg || wrong "no conflict in race.svg"
 expect 0 "" -- check two.plk:sums $on --dim R=3,C=4 --svg sums.svg --of p
-grep -q "(2, 1)" sums.svg || complain "sums.svg does not name who wrote last"
-grep -q "conflict;" sums.svg && complain "sums.svg has a conflict"
+grep -q "(2, 1)" sums.svg || wrong "sums.svg does not name who wrote last"
+grep -q "conflict;" sums.svg && wrong "sums.svg has a conflict"
 expect 1 "writes several operands: say which one with --of" -- check two.plk:sums $on --dim R=3,C=4 --svg sums.svg
 expect 1 "writes no operand x" -- check two.plk:sums $on --dim R=3,C=4 --svg sums.svg --of x
 expect 2 "--of says what --svg FILE draws" -- check two.plk:sums $on --dim R=3,C=4 --of o
@@ -97,8 +78,8 @@ cat > behind.plk <<'END'
 kernel behind(in x: i32[N], out o: i32[N] block [1] at (i)) grid (i = N) { o[...] = x[i + 1]; }
 END
 out=$("$clpallas" run behind.plk -i x=iota:3 --verify 2>&1); got=$?
-[ "$got" -eq 3 ] || [ "$got" -eq 1 ] || complain "run --verify of an index outside: status $got: $out"
-case $out in *"index (3,) lies outside the ref [3]"*) ;; *) complain "run --verify of an index outside says: $out" ;; esac
+[ "$got" -eq 3 ] || [ "$got" -eq 1 ] || wrong "run --verify of an index outside: status $got: $out"
+case $out in *"index (3,) lies outside the ref [3]"*) ;; *) wrong "run --verify of an index outside says: $out" ;; esac
 
 # Wrong usage.
 expect 2 "there is no check race; there are proofs, races" -- check two.plk:sound --only race
@@ -125,7 +106,7 @@ expected='sums: program (i = 1, k = 1)
      |   if: bool = true
      |   o[...]: f32[1] = [22.]
      |   p[...]: f32[1] = [-22.]'
-[ "$out" = "$expected" ] || complain "show --trace says: $out"
+[ "$out" = "$expected" ] || wrong "show --trace says: $out"
 expect 0 "o[...]: f32[4] = [ 8. 10. 12. 14.]" -- show two.plk:sound -i x=iota:10 --trace i=1
 expect 0 "-6.25164 to 6.38937" -- show two.plk:sound --dim N=999 -p b=512 --trace first
 expect 0 ", mean " -- show two.plk:sound --dim N=999 -p b=512 --trace first

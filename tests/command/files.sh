@@ -1,12 +1,6 @@
 #!/bin/sh
 # files.sh COMMAND: what the command does with places that are no ordinary files, and with streams.
-clpallas=$1
-dir=$(mktemp -d) || exit 2
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 2
-n_failed=0
-
-wrong() { echo "$*"; n_failed=$((n_failed + 1)); }
+. "$(dirname "$0")/outside.sh"
 
 cat > k.plk <<'END_OF_KERNEL'
 kernel talk(in x: i32[N] block [2] at (i), out o: i32[N] block [2] at (i))

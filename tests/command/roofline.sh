@@ -1,31 +1,14 @@
 #!/bin/sh
 # roofline.sh COMMAND: `clpallas roofline` from outside. What does not depend on the machine is compared as a whole.
-clpallas=$1
-dir=$(mktemp -d) || exit 2
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 2
-n_failed=0
+. "$(dirname "$0")/outside.sh"
 CLPALLAS_CACHE_DIR=$dir/kept
 export CLPALLAS_CACHE_DIR
-
-complain() { echo "$*"; n_failed=$((n_failed + 1)); }
-
-# expect STATUS [PART]: runs the command line that follows --; PART must stand in what it says (either stream).
-expect() {
-    status=$1; part=$2; shift 3
-    out=$("$clpallas" "$@" 2>&1 </dev/null); got=$?
-    [ "$got" -eq "$status" ] || complain "clpallas $*: expected status $status, got $got: $out"
-    case $out in
-    *"$part"*) ;;
-    *) complain "clpallas $*: expected \"$part\" in: $out" ;;
-    esac
-}
 
 # same NAME: standard input is what $out has to be.
 same() {
     cat > want
     printf '%s\n' "$out" > got
-    diff -u want got || complain "$1 differs"
+    diff -u want got || wrong "$1 differs"
 }
 
 cat > k.plk <<'END_OF_KERNEL'
@@ -106,7 +89,7 @@ expect 0 '"operand": "x", "block": 16, "fetches": 1, "read": 16,' -- roofline k.
 expect 0 "" -- run k.plk:small --on interp -p b=2 -i x=zeros:2 -o o=ones.npy
 expect 0 '"operand": "x", "block": 16, "fetches": 4, "read": 64,' -- roofline k.plk:pick $on --dim R=4 -i idx=iota:4 --json
 expect 0 "attainable    " -- roofline k.plk:pick $on --dim N=4,R=3 --quiet
-case $out in *"operand  "*|*"made up"*) complain "--quiet says too much: $out" ;; esac
+case $out in *"operand  "*|*"made up"*) wrong "--quiet says too much: $out" ;; esac
 
 # A box counts what it runs, a batch all its members.
 expect 0 '"programs": 9, ' -- $mm --box i=1:2 --points 0 --json
@@ -115,20 +98,20 @@ expect 0 '"programs": 54, ' -- $mm --batch x,z --dim B=2 --points 0 --json
 # The picture.
 expect 0 "" -- $mm --svg r.svg
 grep -q "mm on the interpreter" r.svg && grep -q "</svg>" r.svg && grep -q "bm=16, bn=8: " r.svg && grep -q "operations a byte" r.svg ||
-    complain "r.svg is not whole"
+    wrong "r.svg is not whole"
 expect 0 "" -- roofline k.plk:pick $on --dim N=4,R=3 --svg p.svg
-grep -q "nothing is computed" p.svg || complain "p.svg has something to compute"
-if command -v xmllint >/dev/null; then xmllint --noout r.svg p.svg || complain "no XML"; fi
+grep -q "nothing is computed" p.svg || wrong "p.svg has something to compute"
+if command -v xmllint >/dev/null; then xmllint --noout r.svg p.svg || wrong "no XML"; fi
 
 # Peaks are kept, and measured anew on request.
 n=$(ls kept | wc -l)
-[ "$n" -gt 0 ] || complain "no peaks are kept"
+[ "$n" -gt 0 ] || wrong "no peaks are kept"
 peak() { "$clpallas" $mm --points 0 --json --quiet "$@" | sed 's/.*"peak_bytes_s": \([^,]*\),.*/\1/'; }
 before=$(peak); again=$(peak)
-[ "$before" = "$again" ] || complain "a kept peak changed: $before, $again"
+[ "$before" = "$again" ] || wrong "a kept peak changed: $before, $again"
 anew=$(peak --measure); after=$(peak)
-[ "$anew" = "$after" ] || complain "what was measured anew is not kept: $anew, $after"
-[ "$anew" != "$before" ] || complain "--measure measured nothing: $anew"
+[ "$anew" = "$after" ] || wrong "what was measured anew is not kept: $anew, $after"
+[ "$anew" != "$before" ] || wrong "--measure measured nothing: $anew"
 
 # What is wrong with a call.
 expect 2 "expected FILE" -- roofline

@@ -1,18 +1,12 @@
 #!/bin/sh
 # tune.sh COMMAND: parameters left open, from outside: `tune`, `--tuned`, and the file between them. On the interpreter, with a
 # kernel that writes down what it was made with.
-clpallas=$1
-dir=$(mktemp -d) || exit 2
-trap 'rm -rf "$dir"' EXIT
-cd "$dir" || exit 2
-n_failed=0
+. "$(dirname "$0")/outside.sh"
 mkdir -m 700 cache
 CLPALLAS_CACHE_DIR=$dir/cache
 CLPALLAS_DEVICE=interp
 export CLPALLAS_CACHE_DIR CLPALLAS_DEVICE
 unset CLPALLAS_CACHE
-
-wrong() { echo "$*"; n_failed=$((n_failed + 1)); }
 
 cat > k.plk <<'END_OF_KERNEL'
 kernel b<b = 1>(out o: i32[N] block [b] at (i)) grid (i = cdiv(N, b)) tune b in [4096] { o[...] = b; }
