@@ -49,11 +49,6 @@ static int64_t product(const int64_t *shape, int from, int rank)
     return n;
 }
 
-static int64_t cdiv(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* ---- The group ---- */
 
 static void add_work(deals *x, const clpi_step *step)
@@ -117,7 +112,7 @@ static int choose_teams(const clpi_cl_schedule *s, const clpi_row_deal *rows)
     while (team * 2 <= TEAM_MAX && team * 2 <= rows->widest / 4 && team * 2 <= group)
         team *= 2;
     for (int64_t teams = 1; teams <= group && rows->m % teams == 0; teams *= 2) {
-        int64_t sides = rows->m / teams + cdiv(rows->widest, group / teams);
+        int64_t sides = rows->m / teams + clpi_cdiv(rows->widest, group / teams);
         if (rows->has_dot ? sides < least : teams * team <= group) {
             best = teams;
             least = sides;
@@ -141,7 +136,7 @@ clpi_deal clpi_deal_of(const clpi_cl_schedule *s, int rank, const int64_t *shape
         d.column_run /= 2;
     if (rank == 1)
         d.column_run = 1;
-    d.columns = (int)cdiv(d.n, (int64_t)d.team * d.column_run) * d.column_run;
+    d.columns = (int)clpi_cdiv(d.n, (int64_t)d.team * d.column_run) * d.column_run;
     return d;
 }
 

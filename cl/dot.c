@@ -72,11 +72,6 @@ clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d)
     return dtype == CLP_I32 ? CLP_U32 : dtype == CLP_I64 ? CLP_U64 : dtype;
 }
 
-static int64_t cdiv(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 /* Lanes of a vector: those of the device, fewer when the dot is narrower. */
 static int vector_width(const clpi_cl_schedule *s, const clpi_dot *d)
 {
@@ -104,7 +99,7 @@ static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *
     p->rows = p->unit->rows;
     p->panel = clpi_dot_padding(s, d);
     p->width = p->panel < vector_width(s, d) ? p->panel : vector_width(s, d);
-    p->n_panels = (int)cdiv(d->n, p->panel);
+    p->n_panels = (int)clpi_cdiv(d->n, p->panel);
     p->a_stride = p->k + 16;     /* rows a power of two apart would fall into few sets of L1 */
     p->a_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), d->m * p->a_stride, step->number, step->number);
     p->b_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), (int64_t)p->n_panels * p->panel * p->k, step->number, step->number);
@@ -126,8 +121,8 @@ static clpi_deal block_deal(const clpi_cl_schedule *s, const clpi_dot_unit *unit
     while (b.team * b.team < (int)s->group_size)
         b.team *= 2;
     b.teams = (int)s->group_size / b.team;
-    b.rows = power_of_two(unit->rows, cdiv(d->m, b.teams));
-    b.columns = power_of_two(unit->vectors, cdiv(d->n, b.team));
+    b.rows = power_of_two(unit->rows, clpi_cdiv(d->m, b.teams));
+    b.columns = power_of_two(unit->vectors, clpi_cdiv(d->n, b.team));
     b.row_run = b.rows < s->run ? b.rows : s->run;
     b.column_run = b.columns < s->run ? b.columns : s->run;
     while (d->n % b.column_run)
@@ -172,6 +167,6 @@ bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena
     if (out_plan->unit->group > 1)
         out_plan->group = out_plan->unit->group;
     const int64_t lanes = out_plan->unit->tiles ? CLPI_TILE_LANES : 1;
-    out_plan->k = cdiv(step->dot->k, out_plan->group * lanes) * lanes;
+    out_plan->k = clpi_cdiv(step->dot->k, out_plan->group * lanes) * lanes;
     return s->realisation == CLP_SCHEDULE_VECTOR ? plan_vector(s, step, arena, out_plan) : plan_simt(s, step, arena, out_plan);
 }

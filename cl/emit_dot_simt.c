@@ -22,11 +22,6 @@ typedef struct side {
     int     n_rounds;             /* of all work-items over them */
 } side;
 
-static int64_t cdiv(int64_t a, int64_t b)
-{
-    return (a + b - 1) / b;
-}
-
 static side side_of(const clpi_emit *e, const clpi_stage *stage, bool is_y)
 {
     const clpi_dot *d = stage->step->dot;
@@ -40,7 +35,7 @@ static side side_of(const clpi_emit *e, const clpi_stage *stage, bool is_y)
     if (s.block >= s.extent)
         s.block0 = NULL;
     s.n_items = s.block * p->slice / s.map->width;
-    s.n_rounds = (int)cdiv(s.n_items, (int64_t)e->s->group_size);
+    s.n_rounds = (int)clpi_cdiv(s.n_items, (int64_t)e->s->group_size);
     return s;
 }
 
@@ -249,7 +244,7 @@ static void multiply_last(clpi_emit *e, const clpi_stage *stage, const side *x, 
 static void emit_slices_twice(clpi_emit *e, const clpi_stage *stage, const side *x, const side *y)
 {
     const clpi_dot *d = stage->step->dot;
-    long long slice = (long long)stage->dot.slice, end = (long long)cdiv(d->k, slice) * slice;
+    long long slice = (long long)stage->dot.slice, end = (long long)clpi_cdiv(d->k, slice) * slice;
     clpi_open(e, "for (int k_next = 0; k_next <= %lld; k_next += %lld)", end, slice);
     declare_next(e, d, x);
     declare_next(e, d, y);

@@ -11,6 +11,11 @@
 #include "nest/nest.h"
 #include "run/backend.h"
 
+static inline int64_t clpi_cdiv(int64_t a, int64_t b)      /* a / b rounded up; b > 0, a >= 0 */
+{
+    return (a + b - 1) / b;
+}
+
 enum { CLPI_WIDE = 4 };           /* elements of the widest vectors of simt: 16 bytes of f32 are what a GPU loads at once */
 
 /* Where a tile lives, from near to far. Nothing is ever too large for the last. */
