@@ -92,14 +92,29 @@ static clp_status open_first(clp_context *ctx)
  * library that is not constant.                                                                                         */
 static _Thread_local char error_of_new[512];
 
+/* What every context has of its own, whoever the device is of. */
+static void context_start(clp_context *ctx, clp_alloc_fn alloc, void *alloc_user)
+{
+    clpi_env_init(&ctx->env, alloc, alloc_user);
+    ctx->host.env = &ctx->env;
+    ctx->peaks.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    ctx->idle_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+static void context_end(clp_context *ctx)
+{
+    clpi_events_discard(ctx);
+    pthread_mutex_destroy(&ctx->idle_lock);
+    pthread_mutex_destroy(&ctx->peaks.lock);
+    clpi_env_done(&ctx->env);
+}
+
 static void context_close(clp_context *ctx)
 {
     if (ctx->dev)
         ctx->backend->close(ctx->dev);
-    clpi_events_discard(ctx);
-    pthread_mutex_destroy(&ctx->idle_lock);
     clpi_env env = ctx->env; /* which holds the allocator that gave ctx */
-    clpi_env_done(&ctx->env);
+    context_end(ctx);
     clpi_free(&env, ctx, 1, sizeof *ctx);
 }
 
@@ -120,13 +135,11 @@ static clp_status context_new(const clp_context_opts *opts, clp_status (*open)(c
         clpi_env_done(&env);
         return CLP_ERR_OOM;
     }
-    clpi_env_init(&ctx->env, opts->alloc, opts->alloc_user);
+    context_start(ctx, opts->alloc, opts->alloc_user);
     ctx->host = (clpi_host){ &ctx->env, opts->print, opts->print_user, opts->dump, opts->dump_user };
     ctx->schedule = opts->schedule;
     ctx->is_checked = opts->checked;
     ctx->text_only = opts->text_only;
-    ctx->peaks.lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    ctx->idle_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     ctx->uses_tuned = opts->tuned;
     clp_status status = CLP_OK;
     if (opts->schedule < CLP_SCHEDULE_AUTO || opts->schedule > CLP_SCHEDULE_SIMT)
@@ -172,16 +185,13 @@ clp_status clpi_context_adopt(const clp_context_opts *opts, const clpi_backend *
 
 void clpi_context_plain(clp_context *ctx, clp_context *out_plain)
 {
-    *out_plain = (clp_context){ .backend = ctx->backend, .dev = ctx->dev, .limits = ctx->limits, .idle_lock = PTHREAD_MUTEX_INITIALIZER };
-    clpi_env_init(&out_plain->env, ctx->env.alloc, ctx->env.alloc_user);
-    out_plain->host.env = &out_plain->env;
+    *out_plain = (clp_context){ .backend = ctx->backend, .dev = ctx->dev, .limits = ctx->limits };
+    context_start(out_plain, ctx->env.alloc, ctx->env.alloc_user);
 }
 
 void clpi_context_plain_done(clp_context *plain)
 {
-    clpi_events_discard(plain);
-    pthread_mutex_destroy(&plain->idle_lock);
-    clpi_env_done(&plain->env);
+    context_end(plain);
 }
 
 clpi_env *clpi_context_env(clp_context *ctx)
