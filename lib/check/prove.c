@@ -190,11 +190,10 @@ static clp_status prove_no_race(prover *p, clpi_claim *out)
         bool is_proved = !are_too_many && are_all_apart(p, list, n, &out->needs_one_array);
         clpi_arena_rewind(p->arena, mark);
         out->verdict = is_proved ? CLPI_PROVED : CLPI_UNDECIDED;
-        out->why = NULL;
+        out->why = is_proved ? NULL : are_too_many ? "too many accesses" : reason(p);
         if (is_proved)
             break;
         out->needs_one_array = false;
-        out->why = are_too_many ? "too many accesses" : reason(p);
     }
     return CLP_OK;
 }
@@ -310,7 +309,7 @@ static clp_status proofs_new(prover *p)
     return CLP_OK;
 }
 
-static clp_status prove_inside(prover *p, clpi_claim *out)
+static void prove_inside(prover *p, clpi_claim *out)
 {
     const bool is_block = out->kind == CLPI_CLAIM_BLOCK_INSIDE;
     p->symbols->why = is_block && clpi_block_reads_data(p->plan, out->operand) ? CLPI_OPAQUE_PREFETCHED : CLPI_OPAQUE_NOT;
@@ -318,14 +317,16 @@ static clp_status prove_inside(prover *p, clpi_claim *out)
         out->verdict = CLPI_PROVED;
     else
         out->why = reason(p);
-    return CLP_OK;
 }
 
 static clp_status prove_all(prover *p)
 {
     for (int i = 0; i < p->proofs->n; i++) {
         clpi_claim *c = &p->proofs->claims[i];
-        CLP_TRY(c->kind == CLPI_CLAIM_NO_RACE ? prove_no_race(p, c) : prove_inside(p, c));
+        if (c->kind == CLPI_CLAIM_NO_RACE)
+            CLP_TRY(prove_no_race(p, c));
+        else
+            prove_inside(p, c);
     }
     return p->question.failed || p->arena->failed ? CLP_ERR_OOM : CLP_OK;
 }
