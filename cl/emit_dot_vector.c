@@ -1,198 +1,13 @@
 /* emit_dot_vector: a dot for one work-item with vectors.
  *
- * In: a dot and its blocking. Out: x packed row by row, y into panels of columns, then for each panel, which stays in L1, and
- * each few rows of x, a register tile of accumulators over all of k:
+ * In: a dot and its blocking. Out: x and y packed (emit_dot_pack.c), then for each panel of y, which stays in L1, and each few rows
+ * of x, a register tile of accumulators over all of k:
  *
  *     panel     [k][vectors x width]       c00 c01      rows x vectors accumulators
  *     x         [rows][k]                  c10 c11      each step of k: vectors loads, rows broadcasts, rows x vectors fma
  *
  * After Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008; blocks are the kernel's own.     */
 #include "cl/emit.h"
-
-/* ---- Packing ---- */
-
-typedef struct {
-    const clpi_dot_plan *plan;
-    const clpi_dot      *dot;
-    bool                 is_y;
-} packing;
-
-/* A lane of what is packed. */
-static const char *lane_type(const clpi_dot_plan *p, const clpi_dot *d, int width)
-{
-    return clpi_cl_type(clpi_dot_lane(p, d), width);
-}
-
-/* slot as elements of a type of its own. */
-static const char *slot_as(clpi_emit *e, int slot, const char *type)
-{
-    return clpi_text(e, "((%s%s *)a%d)", clpi_slot_space(e, slot), type, slot);
-}
-
-static const char *slot_pointer(clpi_emit *e, const clpi_stage *stage, int slot)
-{
-    return slot_as(e, slot, lane_type(&stage->dot, stage->step->dot, 1));
-}
-
-/* Where the point's element goes: its lane, or, where elements are neighbours in a lane, the element. */
-static const char *packed_offset(clpi_emit *e, const packing *p, bool is_element)
-{
-    int group = is_element ? p->plan->group : 1, row = e->nest->rank - 2, column = e->nest->rank - 1;
-    const char *r = e->map->vector_dim == row && e->lane ? clpi_text(e, "(d%d + %s)", row, e->lane) : clpi_text(e, "d%d", row);
-    const char *c = e->map->vector_dim == column && e->lane ? clpi_text(e, "(d%d + %s)", column, e->lane) : clpi_text(e, "d%d", column);
-    if (!p->is_y)
-        return clpi_text(e, "%s * %lld + %s", r, (long long)(p->plan->a_stride * group), c);
-    const char *panel = clpi_text(e, "%s / %d * %lld", c, p->plan->panel, (long long)(p->plan->panel * p->plan->k * group));
-    if (p->plan->group == 1)
-        return clpi_text(e, "%s + %s * %d + %s %% %d", panel, r, p->plan->panel, c, p->plan->panel);
-    if (!is_element)
-        return clpi_text(e, "%s + %s / %d * %d + %s %% %d", panel, r, p->plan->group, p->plan->panel, c, p->plan->panel);
-    return clpi_text(e, "%s + %s / %d * %d + %s %% %d * %d + %s %% %d", panel, r, group, p->plan->panel * group, c, p->plan->panel,
-                     group, r, group);
-}
-
-/* value in to[offset ..]: one, neighbours, or one by one. */
-static void store_lanes(clpi_emit *e, const packing *p, int slot, clp_dtype dtype, const char *value)
-{
-    bool is_element = p->plan->group > 1;
-    const char *type = clpi_cl_type(dtype, 1), *vector_type = clpi_cl_type(dtype, e->width);
-    const char *to = slot_as(e, slot, is_element ? "part" : type), *space = clpi_slot_space(e, slot);
-    if (e->width == 1) {
-        clpi_line(e, "%s[%s] = %s;", to, packed_offset(e, p, is_element), value);
-    } else if (e->map->vector_dim == e->nest->rank - 1) {
-        clpi_line(e, "*(%s%s *)(%s + %s) = %s;", space, clpi_unaligned(e, vector_type, (int)clpi_rep_bytes(dtype)), to, packed_offset(e, p, is_element), value);
-    } else {
-        clpi_line(e, "%s e[%d];", type, e->width);
-        clpi_line(e, "vstore%d(%s, 0, e);", e->width, value);
-        e->lane = "l";
-        clpi_line(e, "for (int l = 0; l < %d; l++)", e->width);
-        clpi_line(e, "    %s[%s] = e[l];", to, packed_offset(e, p, is_element));
-        e->lane = NULL;
-    }
-}
-
-static void store_whole_lanes(clpi_emit *e, const packing *p, int slot, clp_dtype from, const char *value)
-{
-    clp_dtype lane = clpi_dot_lane(p->plan, p->dot), packed = p->plan->unit->packed ? p->plan->unit->packed : p->dot->acc;
-    clpi_str s;
-    clpi_str_init(&s, e->arena->env);
-    clpi_prelude_cast(&e->prelude, &s, packed, from, e->width, 32, value);
-    value = clpi_take_text(e, &s);
-    if (clpi_is_int(lane))
-        value = clpi_text(e, "as_%s(%s)", clpi_cl_type(lane, e->width), value);
-    store_lanes(e, p, slot, lane, value);
-}
-
-/* An element in its stored form, as unsigned bits. */
-static const char *element_bits(clpi_emit *e, const packing *p, clp_dtype from, const char *value)
-{
-    clpi_str s;
-    if (from == CLP_BF16) {
-        clpi_str_init(&s, e->arena->env);
-        clpi_prelude_stored(&e->prelude, &s, from, e->width, 32, value);
-        return clpi_take_text(e, &s);
-    }
-    const char *type = clpi_cl_type(CLP_U8, e->width);
-    value = clpi_text(e, "as_%s(%s)", type, value);
-    return p->plan->unit->is_biased && !p->is_y ? clpi_text(e, "%s ^ (%s)(128)", value, type) : value;
-}
-
-/* Elements that share a lane. Rows of y are rows of k: the first of a lane sets it, the next ones are put into it. */
-static void store_grouped(clpi_emit *e, const packing *p, int slot, clp_dtype from, const char *value)
-{
-    clp_dtype stored = p->plan->group == 2 ? CLP_U16 : CLP_U8;
-    const char *bits = element_bits(e, p, from, value);
-    if (!p->is_y || e->width == 1 || e->map->vector_dim != e->nest->rank - 1) {
-        store_lanes(e, p, slot, stored, bits);
-        return;
-    }
-    const char *type = clpi_cl_type(CLP_U32, e->width), *space = clpi_slot_space(e, slot);
-    int row = e->nest->rank - 2;
-    clpi_line(e, "%s%s *const to = (%s%s *)(%s + %s);", space, clpi_unaligned(e, type, 4), space, clpi_unaligned(e, type, 4),
-              slot_as(e, slot, "uint"), packed_offset(e, p, false));
-    clpi_line(e, "const %s bits = convert_%s(%s) << (%s)(d%d %% %d * %d);", type, type, bits, type, row, p->plan->group,
-              clp_dtype_bits(stored));
-    clpi_line(e, "*to = d%d %% %d == 0 ? bits : *to | bits;", row, p->plan->group);
-}
-
-static void store_packed(clpi_emit *e)
-{
-    const packing *p = e->user;
-    int node = p->is_y ? p->dot->b_value : p->dot->a_value, slot = p->is_y ? p->plan->b_slot : p->plan->a_slot;
-    clp_dtype from = e->nest->nodes.items[node].dtype;
-    const char *value = clpi_value_text(e, node, e->width, 32);
-    if (p->plan->group > 1)
-        store_grouped(e, p, slot, from, value);
-    else
-        store_whole_lanes(e, p, slot, from, value);
-}
-
-static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
-{
-    const clpi_dot *d = stage->step->dot;
-    packing p = { &stage->dot, d, is_y };
-    clpi_open(e, "%s", "");
-    /* Parts of lanes are stored, whole ones are loaded: by C's rule on types the compiler might do the one before the other. */
-    if (p.plan->group > 1)
-        clpi_line(e, "typedef %s __attribute__((may_alias)) part;", clpi_cl_type(p.plan->group == 2 ? CLP_U16 : CLP_U8, 1));
-    if (clpi_begin_nest(e, is_y ? d->b : d->a, is_y ? &stage->pack_b : &stage->pack_a)) {
-        e->values[is_y ? d->b_value : d->a_value].n_uses++;
-        e->at_point = store_packed;
-        e->user = &p;
-        clpi_emit_loops(e);
-    }
-    clpi_close(e);
-}
-
-static void pack_x(clpi_emit *e, const clpi_stage *stage)
-{
-    pack(e, stage, false);
-}
-
-static void pack_y(clpi_emit *e, const clpi_stage *stage)
-{
-    pack(e, stage, true);
-}
-
-/* What no element is packed into: the columns that the last panel has beyond n, and, where neighbours in k share a lane, what
- * the last lanes have beyond k. Before packing.                                                                          */
-static void clear_rest(clpi_emit *e, const clpi_stage *stage)
-{
-    const clpi_dot *d = stage->step->dot;
-    const clpi_dot_plan *p = &stage->dot;
-    int64_t columns = (int64_t)p->n_panels * p->panel;
-    const int64_t first = d->k / p->group;      /* lanes from here on are not full */
-    if (columns != d->n) {
-        clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)p->k);
-        clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % p->panel), (long long)p->panel);
-        clpi_line(e, "        %s[%lld + row * %d + column] = 0;", slot_pointer(e, stage, p->b_slot),
-                  (long long)((p->n_panels - 1) * p->panel * p->k), p->panel);
-    }
-    if (first < p->k) {
-        clpi_open(e, "for (int k = %lld; k < %lld; k++)", (long long)first, (long long)p->k);
-        clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->m);
-        clpi_line(e, "    %s[row * %lld + k] = 0;", slot_pointer(e, stage, p->a_slot), (long long)p->a_stride);
-        clpi_line(e, "for (int column = 0; column < %lld; column++)", (long long)columns);
-        clpi_line(e, "    %s[column / %d * %lld + k * %d + column %% %d] = 0;", slot_pointer(e, stage, p->b_slot), p->panel,
-                  (long long)(p->panel * p->k), p->panel, p->panel);
-        clpi_close(e);
-    }
-}
-
-/* Of what is accumulated into, the columns that the last panel has beyond n: nobody reads their sums, but what happens to lie
- * there may be slow to add to. */
-static void clear_last_columns(clpi_emit *e, const clpi_stage *stage, const char *c_base, int64_t c_stride)
-{
-    const clpi_dot *d = stage->step->dot;
-    int64_t columns = (int64_t)stage->dot.n_panels * stage->dot.panel;
-    if (columns == d->n || !d->accumulates)
-        return;
-    clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->m);
-    clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)d->n, (long long)columns);
-    clpi_line(e, "        (%s)[row * %lld + column] = 0;", c_base, (long long)c_stride);
-}
-
-/* ---- Register tiles ---- */
 
 static const char *multiply_add(clpi_emit *e, const clpi_stage *stage, const char *sum, const char *x, const char *y)
 {
@@ -216,7 +31,7 @@ static void multiply_step(clpi_emit *e, const clpi_stage *stage, int rows)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
-    const char *type = lane_type(p, d, p->width), *one = lane_type(p, d, 1), *y_space = clpi_slot_space(e, p->b_slot);
+    const char *type = clpi_lane_type(p, d, p->width), *one = clpi_lane_type(p, d, 1), *y_space = clpi_slot_space(e, p->b_slot);
     const char *loose = p->width > 1 ? clpi_unaligned(e, type, (int)clpi_rep_bytes(clpi_dot_lane(p, d))) : type;
     int vectors = p->panel / p->width;
     for (int j = 0; j < vectors; j++)
@@ -236,7 +51,7 @@ static void accumulate_apart(clpi_emit *e, const clpi_stage *stage, int rows, co
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     int vectors = p->panel / p->width;
-    const char *type = lane_type(p, d, p->width), *held = clpi_cl_type(d->acc, p->width);
+    const char *type = clpi_lane_type(p, d, p->width), *held = clpi_cl_type(d->acc, p->width);
     clpi_open(e, "for (int from = 0; from < %lld; from += %d)", (long long)p->k, p->unit->max_k);
     for (int i = 0; i < rows; i++)
         for (int j = 0; j < vectors; j++)
@@ -293,7 +108,7 @@ static void sum_columns(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
-    const char *type = lane_type(p, d, p->width), *loose = clpi_unaligned(e, type, 4), *space = clpi_slot_space(e, p->b_slot);
+    const char *type = clpi_lane_type(p, d, p->width), *loose = clpi_unaligned(e, type, 4), *space = clpi_slot_space(e, p->b_slot);
     for (int j = 0; j < p->panel / p->width; j++)
         clpi_line(e, "%s b%d = 0;", type, j);
     clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)p->k);
@@ -304,6 +119,19 @@ static void sum_columns(clpi_emit *e, const clpi_stage *stage)
     clpi_close(e);
 }
 
+/* Of what is accumulated into, the columns that the last panel has beyond n: nobody reads their sums, but what happens to lie
+ * there may be slow to add to. */
+static void clear_last_columns(clpi_emit *e, const clpi_stage *stage, const char *c_base, int64_t c_stride)
+{
+    const clpi_dot *d = stage->step->dot;
+    int64_t columns = (int64_t)stage->dot.n_panels * stage->dot.panel;
+    if (columns == d->n || !d->accumulates)
+        return;
+    clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->m);
+    clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)d->n, (long long)columns);
+    clpi_line(e, "        (%s)[row * %lld + column] = 0;", c_base, (long long)c_stride);
+}
+
 static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, const char *c_base, int64_t c_stride)
 {
     const clpi_dot *d = stage->step->dot;
@@ -311,8 +139,8 @@ static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, const
     const char *type = clpi_packed_type(d, 1), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
     clpi_line(e, "%s%s *const c = (%s%s *)(%s) + row * %lld + panel * %d;", c_space, type, c_space, type, c_base,
               (long long)c_stride, p->panel);
-    clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_slot_space(e, p->a_slot), lane_type(p, d, 1),
-              slot_pointer(e, stage, p->a_slot), (long long)p->a_stride);
+    clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_slot_space(e, p->a_slot), clpi_lane_type(p, d, 1),
+              clpi_slot_pointer(e, stage, p->a_slot), (long long)p->a_stride);
     accumulate(e, stage, rows, c_stride);
 }
 
@@ -326,16 +154,12 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
         clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
         c_base = clpi_text(e, "%s + d%d * %lld", c_base, b, (long long)dest->stride[b]);
     }
-    clear_rest(e, stage);
-    clpi_line(e, "/* pack x row by row */");
-    clpi_emit_versions(e, &stage->edges, pack_x, stage);
-    clpi_line(e, "/* pack y into panels of columns */");
-    clpi_emit_versions(e, &stage->edges_b, pack_y, stage);
+    clpi_emit_packing(e, stage);
     int64_t c_stride = dest->stride[d->n_batch], whole = d->m - d->m % p->rows;
     clear_last_columns(e, stage, c_base, c_stride);
     clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
-    clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), lane_type(p, d, 1),
-              slot_pointer(e, stage, p->b_slot), (long long)(p->panel * p->k));
+    clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), clpi_lane_type(p, d, 1),
+              clpi_slot_pointer(e, stage, p->b_slot), (long long)(p->panel * p->k));
     if (p->unit->is_biased)
         sum_columns(e, stage);
     if (whole > 0) {
