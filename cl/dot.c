@@ -93,6 +93,10 @@ int clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d)
     return panel;
 }
 
+/* Rows of packed x, and panels of packed y, that lay a power of two apart would fall into few sets of L1: packing a row of y
+ * stores into every panel (1024 cubed: a fifth of the time of packing y). */
+enum { APART = 16 };
+
 static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *p)
 {
     const clpi_dot *d = step->dot;
@@ -100,9 +104,10 @@ static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *
     p->panel = clpi_dot_padding(s, d);
     p->width = p->panel < vector_width(s, d) ? p->panel : vector_width(s, d);
     p->n_panels = (int)clpi_cdiv(d->n, p->panel);
-    p->a_stride = p->k + 16;     /* rows a power of two apart would fall into few sets of L1 */
+    p->a_stride = p->k + APART;
+    p->b_stride = p->panel * p->k + 2 * APART;
     p->a_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), d->m * p->a_stride, step->number, step->number);
-    p->b_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), (int64_t)p->n_panels * p->panel * p->k, step->number, step->number);
+    p->b_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), p->n_panels * p->b_stride, step->number, step->number);
     return p->a_slot >= 0 && p->b_slot >= 0;
 }
 

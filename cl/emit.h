@@ -41,6 +41,7 @@ typedef struct clpi_emit {
     const clpi_mapping     *map;
     int                     width;            /* lanes of the piece being printed */
     int                     chain;            /* which of the accumulators of a reduction takes it */
+    int                     ahead;            /* turns of the loop around the lanes to add: for an address to come */
     const char             *lane;             /* NULL, or the name of the lane in a loop over lanes */
     clpi_value             *values;           /* [nest->nodes.n] */
     void                  (*at_point)(struct clpi_emit *e);   /* prints what happens at one point, or vector, of the domain */

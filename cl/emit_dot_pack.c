@@ -38,7 +38,7 @@ static const char *packed_offset(clpi_emit *e, const packing *p, bool is_element
     const char *c = e->map->vector_dim == column && e->lane ? clpi_text(e, "(d%d + %s)", column, e->lane) : clpi_text(e, "d%d", column);
     if (!p->is_y)
         return clpi_text(e, "%s * %lld + %s", r, (long long)(p->plan->a_stride * group), c);
-    const char *panel = clpi_text(e, "%s / %d * %lld", c, p->plan->panel, (long long)(p->plan->panel * p->plan->k * group));
+    const char *panel = clpi_text(e, "%s / %d * %lld", c, p->plan->panel, (long long)(p->plan->b_stride * group));
     if (p->plan->group == 1)
         return clpi_text(e, "%s + %s * %d + %s %% %d", panel, r, p->plan->panel, c, p->plan->panel);
     if (!is_element)
@@ -162,7 +162,7 @@ static void clear_rest(clpi_emit *e, const clpi_stage *stage)
         clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)p->k);
         clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % p->panel), (long long)p->panel);
         clpi_line(e, "        %s[%lld + row * %d + column] = 0;", clpi_slot_pointer(e, stage, p->b_slot),
-                  (long long)((p->n_panels - 1) * p->panel * p->k), p->panel);
+                  (long long)((p->n_panels - 1) * p->b_stride), p->panel);
     }
     if (first < p->k) {
         clpi_open(e, "for (int k = %lld; k < %lld; k++)", (long long)first, (long long)p->k);
@@ -170,7 +170,7 @@ static void clear_rest(clpi_emit *e, const clpi_stage *stage)
         clpi_line(e, "    %s[row * %lld + k] = 0;", clpi_slot_pointer(e, stage, p->a_slot), (long long)p->a_stride);
         clpi_line(e, "for (int column = 0; column < %lld; column++)", (long long)columns);
         clpi_line(e, "    %s[column / %d * %lld + k * %d + column %% %d] = 0;", clpi_slot_pointer(e, stage, p->b_slot), p->panel,
-                  (long long)(p->panel * p->k), p->panel, p->panel);
+                  (long long)p->b_stride, p->panel, p->panel);
         clpi_close(e);
     }
 }

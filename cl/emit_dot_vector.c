@@ -159,7 +159,7 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
     clear_last_columns(e, stage, c_base, c_stride);
     clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
     clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), clpi_lane_type(p, d, 1),
-              clpi_slot_pointer(e, stage, p->b_slot), (long long)(p->panel * p->k));
+              clpi_slot_pointer(e, stage, p->b_slot), (long long)p->b_stride);
     if (p->unit->is_biased)
         sum_columns(e, stage);
     if (whole > 0) {

@@ -232,16 +232,34 @@ static bool is_wide(const clpi_emit *e, const clpi_access *a)
     return is_good && (a->is_tile || e->ir->operands[a->target].ref_rank > 0);
 }
 
+static const char *stretch_offset(clpi_emit *e, const clpi_access *a)
+{
+    e->in_stretch = true;         /* so its last stride is 1 */
+    const char *offset = offset_text(e, a);
+    e->in_stretch = false;
+    return offset;
+}
+
+/* Asks for the line that the stretch of a later turn of the loop around begins in. */
+static void emit_fetch_ahead(clpi_emit *e, const clpi_access *a)
+{
+    if (a->is_tile || !clpi_access_varies(e->nest, a, clpi_loop_around(e->map)))
+        return;
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    e->ahead = e->map->ahead;
+    clpi_prelude_fetch(&e->prelude, &s, clpi_text(e, "%s + %s", base_text(e, a), stretch_offset(e, a)));
+    e->ahead = 0;
+    clpi_line(e, "%s;", clpi_take_text(e, &s));
+}
+
 /* The stretch as one vector in memory; its address may be aligned to elements only. */
 static const char *stretch_text(clpi_emit *e, const clpi_access *a, bool is_const)
 {
     const char *space = a->is_tile ? clpi_home_space(e->s->tiles[a->target].home) : "__global ";
     clp_dtype dtype = access_dtype(e, a);
     int elem_bytes = a->is_tile && dtype != CLP_BOOL ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
-    e->in_stretch = true;         /* so its last stride is 1 */
-    const char *offset = offset_text(e, a);
-    e->in_stretch = false;
-    const char *type = is_wide(e, a) ? stretch_type(e, a) : clpi_unaligned(e, stretch_type(e, a), elem_bytes);
+    const char *offset = stretch_offset(e, a), *type = is_wide(e, a) ? stretch_type(e, a) : clpi_unaligned(e, stretch_type(e, a), elem_bytes);
     return clpi_text(e, "*(%s%s%s *)(%s + %s)", space, is_const ? "const " : "", type, base_text(e, a), offset);
 }
 
@@ -346,6 +364,8 @@ static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_
     v->mask_bits = dtype == CLP_BOOL ? 8 : 0;
     const char *type = dtype == CLP_BOOL ? clpi_cl_mask_type(8, e->width) : clpi_cl_type(dtype, e->width);
     const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;
+    if (e->map->ahead && is_stretch(e, a) && !inside)
+        emit_fetch_ahead(e, a);
     if (is_stretch(e, a) && !inside && a->mask < 0) {
         clpi_line(e, "const %s v%d = %s;", type, node, held_vector(e, a, v));
     } else if (is_stretch(e, a) && !inside) {

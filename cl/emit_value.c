@@ -81,9 +81,11 @@ static const char *domain_text(clpi_emit *e, const clpi_ix *ix)
     if (ix->dim < 0)
         return clpi_text(e, "%lld", (long long)ix->add);
     bool in_lane = e->lane && e->map->vector_dim == ix->dim;
-    const char *text = in_lane ? clpi_text(e, "d%d + %s", ix->dim, e->lane) : clpi_text(e, "d%d", ix->dim);
+    bool is_ahead = e->ahead && ix->dim == clpi_loop_around(e->map);
+    const char *text = in_lane ? clpi_text(e, "d%d + %s", ix->dim, e->lane)
+                       : is_ahead ? clpi_text(e, "d%d + %d", ix->dim, e->ahead) : clpi_text(e, "d%d", ix->dim);
     if (ix->mul != 1)
-        text = clpi_text(e, in_lane ? "(%s) * %lld" : "%s * %lld", text, (long long)ix->mul);
+        text = clpi_text(e, in_lane || is_ahead ? "(%s) * %lld" : "%s * %lld", text, (long long)ix->mul);
     if (ix->add == 0)
         return text;
     int64_t span = (e->nest->extent[ix->dim] - 1) * ix->mul, far = (span < 0 ? -span : span) + (ix->add < 0 ? -ix->add : ix->add);

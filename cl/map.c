@@ -244,6 +244,12 @@ clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n)
     return m;
 }
 
+int clpi_loop_around(const clpi_mapping *m)
+{
+    bool is_inner = m->n_order >= 2 && m->vector_dim >= 0 && m->order[m->n_order - 1] == m->vector_dim;
+    return is_inner ? m->order[m->n_order - 2] : -1;
+}
+
 clpi_mapping clpi_map_check(const clpi_cl_schedule *s, const clpi_nest *n)
 {
     clpi_mapping m = { .vector_dim = -1, .width = 1, .chains = 1, .n_order = n->rank, .n_kept = n->rank };

@@ -328,6 +328,11 @@ void clpi_prelude_dot(clpi_prelude *p, clpi_str *out, const char *call, clp_dtyp
     put_named(p, out, call, acc, width, (const char *const[]){ sum, x, y }, 3);
 }
 
+void clpi_prelude_fetch(clpi_prelude *p, clpi_str *out, const char *address)
+{
+    put_named(p, out, "fetch", CLP_U8, 1, &address, 1);
+}
+
 /* ---- Atomics ---- */
 
 bool clpi_prelude_has_atomic(const clpi_limits *limits, clp_dtype dtype)

@@ -506,6 +506,16 @@ $M $f($T a, int$lanes a_index, $T b, int$lanes b_index)
     return (b < a) | ((b == a) & convert_$M(b_index < a_index));
 }
 
+//# fetch u8
+/* The line at p comes closer, and nobody waits for it. What OpenCL has for it does nothing in PoCL, whose compiler has something else. */
+void $f(__global const void *p)
+{
+#if defined(__x86_64__) || defined(__aarch64__)
+    __builtin_prefetch((const void *)(ulong)p);
+#else
+    prefetch((__global const uchar *)p, 1);
+#endif
+}
 //# dot_bf16 f32
 /* sum + x.lo * y.lo + x.hi * y.hi, bf16 in the halves of each lane; takes subnormals for zeros (AVX512-BF16). */
 $T $f($T sum, $U x, $U y)

@@ -75,6 +75,9 @@ void clpi_prelude_nibbles(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int w
 /* Stores one held element (i8 or u8: its low bits) without disturbing its neighbour, whoever writes that. A call, void. */
 void clpi_prelude_nibble_store(clpi_prelude *p, clpi_str *out, const char *pointer, const char *index, const char *value);
 
+/* Asks for the line that is at address, __global, and waits for nothing: any address will do. A call, void. */
+void clpi_prelude_fetch(clpi_prelude *p, clpi_str *out, const char *address);
+
 /* ---- Reductions: dtype is that of the accumulator ---- */
 void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width, const char *a,
                           const char *b);

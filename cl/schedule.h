@@ -98,7 +98,7 @@ typedef struct clpi_dot_plan {
     int     panel;                /* vector: columns of a panel of y */
     int     n_panels;
     int64_t a_stride;             /* elements from one row of packed x to the next; simt: from one of k to the next */
-    int64_t b_stride;             /* simt: likewise of y */
+    int64_t b_stride;             /* from one panel of packed y to the next; simt: from one of k to the next */
     clpi_deal deal;               /* simt: of a block */
     bool    is_owned;             /* simt: dest lives in registers */
     int64_t slice;                /* simt: how many of k are packed at a time */
@@ -111,6 +111,7 @@ typedef struct clpi_mapping {
     int order[CLP_MAX_RANK], n_order;    /* domain dimensions after the outer ones; the reduced (or scanned) last */
     int n_kept;                   /* how many of them stay in the result: the first of order */
     int vector_dim, width;        /* -1 and 1 when scalar; simt: a run of columns of a team's member, or of packing */
+    int ahead;                    /* vector: of the loop around the lanes, for how many turns to come memory is asked; 0: not */
     int chains;                   /* vector: accumulators of each reduction over the lanes, taken in turn: its latency is hidden */
     bool is_teamed;               /* simt: dealt out as `deal` says; the members of a team reduce their rows together */
     bool unrolls_rows, unrolls_columns;   /* teamed: they count arrays in registers, which need constants as indices */
@@ -174,6 +175,7 @@ bool clpi_is_teamable(const clpi_nest *n);                         /* no order, 
 /* map.c: loops, lanes and work-items of a nest. */
 clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n);
 clpi_mapping clpi_map_pack(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_dot_plan *p, bool is_y);   /* simt: of an operand of a dot */
+int clpi_loop_around(const clpi_mapping *m);                       /* the dimension of the loop around that over the lanes; -1: none */
 clpi_mapping clpi_map_check(const clpi_cl_schedule *s, const clpi_nest *n);     /* one point after another; simt: jointly */
 /* Does the access run along `dim` through neighbouring elements? Refs: provided their last stride is 1. */
 bool clpi_is_contiguous(const clpi_cl_schedule *s, const clpi_access *a, int dim);
