@@ -31,6 +31,7 @@ typedef struct clpi_cl_device {
     bool             is_in_order;
     clpi_limits      limits;
     clpi_store       store;        /* of built programs */
+    _Atomic uint64_t n_mems;       /* pieces of memory that it has had */
     char             text[256];    /* "cl:0 pthread-skylake (Portable Computing Language)" */
 } clpi_cl_device;
 
@@ -39,6 +40,7 @@ typedef struct clpi_cl_mem {
     clpi_cl_device *dev;
     cl_mem          mem;
     size_t          n_bytes;
+    uint64_t        serial;        /* of the device's; from 1 on */
     bool            is_wrapped;    /* the host's memory: mapped once after each launch that wrote it */
 } clpi_cl_mem;
 
@@ -53,6 +55,13 @@ typedef struct clpi_cl_shared {
     atomic_int      n_users;       /* the last one frees it */
 } clpi_cl_shared;
 
+/* A kernel object, and the arguments that it has. */
+typedef struct clpi_cl_kernel {
+    cl_kernel handle;
+    cl_uint   n_set;               /* arguments that have been set, from the first on */
+    uint64_t *has;                 /* what tells their values apart: serials of memory, bits of numbers */
+} clpi_cl_kernel;
+
 typedef struct clpi_cl_exe {
     clpi_cl_device  *dev;
     const clpi_ir   *ir;
@@ -60,7 +69,8 @@ typedef struct clpi_cl_exe {
     clpi_cl_shared  *shared;
     clpi_code       *code;
     pthread_mutex_t  lock;         /* of what follows */
-    clpi_arena       arena;        /* of the flights */
+    clpi_arena       arena;        /* of kernels and flights */
+    clpi_cl_kernel  *kernels;      /* [code->n_kernels] */
     clpi_cl_flight  *idle;
 } clpi_cl_exe;
 

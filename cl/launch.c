@@ -1,26 +1,26 @@
 /* launch: runs of a built kernel.
  * In: a code's order of arguments (code.h), a bound launch and its places. Out: commands in the device's queue and an event.
- * What a launch needs for itself (kernel objects, whose arguments are its own; workspace; log; faults; numbers) is kept by its
- * flight and used again by later launches, so that one of them costs little more than the enqueuing itself.            */
+ * OpenCL takes arguments over when a kernel is enqueued: an exe has one kernel object for each kernel of its code, under its lock,
+ * and sets of it what differs from the launch before. What a launch needs for itself (workspace; log; faults; numbers) is kept by
+ * its flight and used again by later launches, so that one of them costs little more than the enqueuing itself.         */
 #include <assert.h>
 #include <string.h>
 
 #include "cl/cl.h"
 
-enum { MAX_WAITS = 16 };
+enum { MAX_WAITS = 16, MAX_OWN = 4 /* workspace, log, faults, cut */ };
 
 struct clpi_cl_flight {
     clpi_cl_device *dev;
     clpi_cl_exe    *exe;             /* NULL: an event of the caller's */
     clpi_cl_flight *next;            /* idle ones: the list of their exe */
-    cl_kernel      *kernels;         /* [n_kernels] */
+    bool            is_filled;
     int64_t        *numbers;         /* [n_numbers] */
-    cl_mem          numbers_mem;     /* unless they go by value */
-    cl_mem          workspace;
-    size_t          workspace_bytes;
-    cl_mem          log;
-    cl_mem          faults;
-    cl_mem          cut;
+    clpi_cl_mem    *numbers_mem;     /* unless they go by value */
+    clpi_cl_mem    *workspace;       /* NULL: as those below where the code has none, or no launch has needed it */
+    clpi_cl_mem    *log;
+    clpi_cl_mem    *faults;
+    clpi_cl_mem    *cut;
     const clpi_bound *bound;         /* of the launch: until it is waited for */
     const clpi_place *places;
     clpi_cl_mem   **written;         /* wrapped memory that the launch writes */
@@ -37,50 +37,40 @@ static clpi_env *env_of(const clpi_cl_exe *exe)
     return exe->dev->host.env;
 }
 
-/* Makes what is the same in all launches. What is made stays with the flight, and goes with the exe. */
-static clp_status flight_fill(clpi_cl_flight *f, clpi_cl_exe *exe)
+static clp_status own_memory(const clpi_cl_flight *f, size_t n_bytes, clpi_cl_mem **out_mem)
 {
-    clpi_env *env = env_of(exe);
-    const clpi_code *code = exe->code;
-    cl_int result = CL_SUCCESS;
-    for (int i = 0; i < code->n_kernels; i++) {
-        f->kernels[i] = clCreateKernel(exe->shared->program, code->kernels[i].name, &result);
-        CLPI_CL_TRY(env, "clCreateKernel", result);
-    }
-    if (code->n_numbers > 0 && !code->numbers_by_value) {
-        size_t n_bytes = (size_t)code->n_numbers * sizeof *f->numbers;
-        f->numbers_mem = clCreateBuffer(exe->dev->context, CL_MEM_READ_ONLY, n_bytes, NULL, &result);
-        CLPI_CL_TRY(env, "clCreateBuffer", result);
-    }
-    if (code->has_log) {
-        f->log = clCreateBuffer(exe->dev->context, CL_MEM_READ_WRITE, CLPI_LOG_WORDS * sizeof(uint32_t), NULL, &result);
-        CLPI_CL_TRY(env, "clCreateBuffer", result);
-    }
-    if (code->has_cut) {
-        f->cut = clCreateBuffer(exe->dev->context, CL_MEM_READ_WRITE, sizeof(cl_uint), NULL, &result);
-        CLPI_CL_TRY(env, "clCreateBuffer", result);
-    }
+    void *mem;
+    CLP_TRY(clpi_cl_alloc(f->dev, n_bytes, &mem));
+    *out_mem = mem;
+    return CLP_OK;
+}
+
+/* Makes what is the same in all launches. What is made stays with the flight, and goes with the exe. */
+static clp_status flight_fill(clpi_cl_flight *f)
+{
+    const clpi_code *code = f->exe->code;
+    if (code->n_numbers > 0 && !code->numbers_by_value)
+        CLP_TRY(own_memory(f, (size_t)code->n_numbers * sizeof *f->numbers, &f->numbers_mem));
+    if (code->has_log)
+        CLP_TRY(own_memory(f, CLPI_LOG_WORDS * sizeof(uint32_t), &f->log));
+    if (code->has_cut)
+        CLP_TRY(own_memory(f, sizeof(cl_uint), &f->cut));
     if (code->fault_words > 0) {
         assert(code->n_kernels == 1); /* a group has one record */
-        size_t n_words = (size_t)code->kernels[0].max_groups * (size_t)code->fault_words;
-        f->faults = clCreateBuffer(exe->dev->context, CL_MEM_READ_WRITE, n_words * sizeof(int64_t), NULL, &result);
-        CLPI_CL_TRY(env, "clCreateBuffer", result);
+        CLP_TRY(own_memory(f, (size_t)code->kernels[0].max_groups * (size_t)code->fault_words * sizeof(int64_t), &f->faults));
     }
+    f->is_filled = true;
     return CLP_OK;
 }
 
 static void flight_empty(clpi_cl_flight *f)
 {
-    for (int i = 0; i < f->exe->code->n_kernels; i++)
-        if (f->kernels[i])
-            clReleaseKernel(f->kernels[i]);
-    cl_mem mems[] = { f->numbers_mem, f->workspace, f->log, f->faults, f->cut };
+    clpi_cl_mem *mems[] = { f->numbers_mem, f->workspace, f->log, f->faults, f->cut };
     for (size_t i = 0; i < sizeof mems / sizeof *mems; i++)
         if (mems[i])
-            clReleaseMemObject(mems[i]);
-    memset(f->kernels, 0, (size_t)f->exe->code->n_kernels * sizeof *f->kernels);
+            clpi_cl_release(mems[i]);
     f->numbers_mem = f->workspace = f->log = f->faults = f->cut = NULL;
-    f->workspace_bytes = 0;
+    f->is_filled = false;
 }
 
 /* The memory of a flight is the exe's; called under its lock. */
@@ -90,10 +80,9 @@ static clpi_cl_flight *flight_new(clpi_cl_exe *exe)
     if (!f)
         return NULL;
     *f = (clpi_cl_flight){ .dev = exe->dev, .exe = exe };
-    f->kernels = CLPI_NEW_N(&exe->arena, cl_kernel, (size_t)exe->code->n_kernels);
     f->numbers = CLPI_NEW_N(&exe->arena, int64_t, (size_t)exe->code->n_numbers + 1);
     f->written = CLPI_NEW_N(&exe->arena, clpi_cl_mem *, (size_t)exe->code->n_buffers + 1);
-    return f->kernels && f->numbers && f->written ? f : NULL;
+    return f->numbers && f->written ? f : NULL;
 }
 
 static void flight_put(clpi_cl_flight *f)
@@ -120,7 +109,7 @@ static clp_status flight_take(clpi_cl_exe *exe, clpi_cl_flight **out_flight)
     f->is_done = false;
     f->seconds = 0;
     f->n_written = 0;
-    clp_status status = f->kernels[0] ? CLP_OK : flight_fill(f, exe);
+    clp_status status = f->is_filled ? CLP_OK : flight_fill(f);
     if (status) {
         flight_empty(f);
         flight_put(f);
@@ -129,6 +118,25 @@ static clp_status flight_take(clpi_cl_exe *exe, clpi_cl_flight **out_flight)
 }
 
 /* ---- Built kernels ---- */
+
+/* Room for all arguments: memory and scalars are a word each, numbers by value several. */
+static clp_status make_kernels(clpi_cl_exe *exe)
+{
+    const clpi_code *code = exe->code;
+    const size_t n_words = (size_t)(code->n_buffers + code->n_scalars + code->n_numbers) + MAX_OWN;
+    exe->kernels = CLPI_NEW_N(&exe->arena, clpi_cl_kernel, (size_t)code->n_kernels);
+    if (!exe->kernels)
+        return CLP_ERR_OOM;
+    for (int i = 0; i < code->n_kernels; i++) {
+        cl_int result = CL_SUCCESS;
+        exe->kernels[i].has = CLPI_NEW_N(&exe->arena, uint64_t, n_words);
+        if (!exe->kernels[i].has)
+            return CLP_ERR_OOM;
+        exe->kernels[i].handle = clCreateKernel(exe->shared->program, code->kernels[i].name, &result);
+        CLPI_CL_TRY(env_of(exe), "clCreateKernel", result);
+    }
+    return CLP_OK;
+}
 
 clp_status clpi_cl_exe_new(const clpi_unit *unit, clpi_cl_shared *shared, clpi_code *code, clpi_cl_exe **out_exe)
 {
@@ -141,8 +149,12 @@ clp_status clpi_cl_exe_new(const clpi_unit *unit, clpi_cl_shared *shared, clpi_c
     atomic_fetch_add(&shared->n_users, 1);
     clpi_arena_init(&exe->arena, env);
     exe->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    *out_exe = exe;
-    return CLP_OK;
+    clp_status status = make_kernels(exe);
+    if (status)
+        clpi_cl_discard(exe);
+    else
+        *out_exe = exe;
+    return status;
 }
 
 void clpi_cl_discard(void *executable)
@@ -151,6 +163,9 @@ void clpi_cl_discard(void *executable)
     clpi_env *env = env_of(exe);
     for (clpi_cl_flight *f = exe->idle; f; f = f->next)
         flight_empty(f);
+    for (int i = 0; exe->kernels && i < exe->code->n_kernels; i++)
+        if (exe->kernels[i].handle)
+            clReleaseKernel(exe->kernels[i].handle);
     clpi_cl_shared_drop(exe->shared);
     pthread_mutex_destroy(&exe->lock);
     clpi_arena_done(&exe->arena);
@@ -200,34 +215,46 @@ static uint64_t groups_of(const clpi_code_kernel *kernel, uint64_t n_sequences)
     return n_sequences < kernel->max_groups ? n_sequences : kernel->max_groups;
 }
 
-static clp_status set_arguments(const clpi_cl_flight *f, cl_kernel kernel, const clpi_launch *launch)
+/* Sets an argument, unless the kernel has it. words: what tells its values apart. */
+static clp_status set_argument(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, cl_uint at, size_t n_bytes, const void *value,
+                               const void *words, int n_words)
+{
+    uint64_t *has = kernel->has + at;
+    if (at < kernel->n_set && memcmp(has, words, (size_t)n_words * sizeof *has) == 0)
+        return CLP_OK;
+    CLPI_CL_TRY(env_of(exe), "clSetKernelArg", clSetKernelArg(kernel->handle, at, n_bytes, value));
+    memcpy(has, words, (size_t)n_words * sizeof *has);
+    kernel->n_set = at < kernel->n_set ? kernel->n_set : at + 1;
+    return CLP_OK;
+}
+
+/* A handle may be that of other memory that is gone: it is the serial that tells. */
+static clp_status set_memory(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, cl_uint at, const clpi_cl_mem *m)
+{
+    return set_argument(exe, kernel, at, sizeof m->mem, &m->mem, &m->serial, 1);
+}
+
+static clp_status set_arguments(const clpi_cl_flight *f, clpi_cl_kernel *kernel, const clpi_launch *launch)
 {
     const clpi_cl_exe *exe = f->exe;
     const clpi_code *code = exe->code;
-    clpi_env *env = env_of(exe);
+    const clpi_cl_mem *own[MAX_OWN] = { f->workspace, f->log, f->faults, f->cut };
     cl_uint at = 0;
-    for (int i = 0; i < code->n_buffers; i++) {
-        const clpi_cl_mem *m = launch->places[code->buffers[i]].mem;
-        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof m->mem, &m->mem));
-    }
-    if (code->workspace_bytes > 0)
-        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->workspace, &f->workspace));
-    if (code->has_log)
-        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->log, &f->log));
-    if (code->fault_words > 0)
-        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->faults, &f->faults));
-    if (code->has_cut)
-        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, sizeof f->cut, &f->cut));
+    for (int i = 0; i < code->n_buffers; i++)
+        CLP_TRY(set_memory(exe, kernel, at++, launch->places[code->buffers[i]].mem));
+    for (int i = 0; i < MAX_OWN; i++)
+        if (own[i])
+            CLP_TRY(set_memory(exe, kernel, at++, own[i]));
     for (int i = 0; i < code->n_scalars; i++) {
-        unsigned char value[8];
+        union { unsigned char bytes[8]; uint64_t word; } value = { .word = 0 };
         int operand = code->scalars[i];
-        size_t n = scalar_bytes(exe->ir->operands[operand].dtype, launch->bound->scalar[operand], value);
-        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at++, n, value));
+        size_t n = scalar_bytes(exe->ir->operands[operand].dtype, launch->bound->scalar[operand], value.bytes);
+        CLP_TRY(set_argument(exe, kernel, at++, n, value.bytes, &value.word, 1));
     }
-    if (code->n_numbers > 0 && code->numbers_by_value)
-        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at, (size_t)code->n_numbers * sizeof *f->numbers, f->numbers));
-    else if (code->n_numbers > 0)
-        CLPI_CL_TRY(env, "clSetKernelArg", clSetKernelArg(kernel, at, sizeof f->numbers_mem, &f->numbers_mem));
+    if (f->numbers_mem)
+        return set_memory(exe, kernel, at, f->numbers_mem);
+    if (code->n_numbers > 0)
+        return set_argument(exe, kernel, at, (size_t)code->n_numbers * sizeof *f->numbers, f->numbers, f->numbers, code->n_numbers);
     return CLP_OK;
 }
 
@@ -244,16 +271,12 @@ static clp_status make_workspace(clpi_cl_flight *f, const clpi_launch *launch)
     if (code->workspace_bytes > SIZE_MAX / groups)
         return clpi_fail(env_of(f->exe), CLP_ERR_OOM, "the workspace of %llu groups is too large", (unsigned long long)groups);
     size_t n_bytes = (size_t)(code->workspace_bytes * groups);
-    if (n_bytes <= f->workspace_bytes)
+    if (f->workspace && n_bytes <= f->workspace->n_bytes)
         return CLP_OK;
     if (f->workspace)
-        clReleaseMemObject(f->workspace);
-    cl_int result = CL_SUCCESS;
-    f->workspace_bytes = 0;
-    f->workspace = clCreateBuffer(f->dev->context, CL_MEM_READ_WRITE, n_bytes, NULL, &result);
-    CLPI_CL_TRY(env_of(f->exe), "clCreateBuffer", result);
-    f->workspace_bytes = n_bytes;
-    return CLP_OK;
+        clpi_cl_release(f->workspace);
+    f->workspace = NULL;
+    return own_memory(f, n_bytes, &f->workspace);
 }
 
 /* The log starts as zeros behind its two words. */
@@ -262,9 +285,9 @@ static clp_status clear_log(const clpi_cl_flight *f)
     clpi_env *env = env_of(f->exe);
     const cl_uint zero = 0, head[2] = { 2, CLPI_LOG_WORDS };
     CLPI_CL_TRY(env, "clEnqueueFillBuffer",
-                clEnqueueFillBuffer(f->dev->queue, f->log, &zero, sizeof zero, 0, CLPI_LOG_WORDS * sizeof zero, 0, NULL, NULL));
+                clEnqueueFillBuffer(f->dev->queue, f->log->mem, &zero, sizeof zero, 0, CLPI_LOG_WORDS * sizeof zero, 0, NULL, NULL));
     CLPI_CL_TRY(env, "clEnqueueWriteBuffer",
-                clEnqueueWriteBuffer(f->dev->queue, f->log, CL_TRUE, 0, sizeof head, head, 0, NULL, NULL));
+                clEnqueueWriteBuffer(f->dev->queue, f->log->mem, CL_TRUE, 0, sizeof head, head, 0, NULL, NULL));
     return CLP_OK;
 }
 
@@ -304,15 +327,37 @@ static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
         CLP_TRY(clear_log(f));
     if (code->has_cut)
         CLPI_CL_TRY(env_of(f->exe), "clEnqueueFillBuffer",
-                    clEnqueueFillBuffer(f->dev->queue, f->cut, &(cl_uint){ 0 }, sizeof(cl_uint), 0, sizeof(cl_uint), 0, NULL, NULL));
+                    clEnqueueFillBuffer(f->dev->queue, f->cut->mem, &(cl_uint){ 0 }, sizeof(cl_uint), 0, sizeof(cl_uint), 0, NULL, NULL));
     if (f->numbers_mem)
         CLPI_CL_TRY(env_of(f->exe), "clEnqueueWriteBuffer",
-                    clEnqueueWriteBuffer(f->dev->queue, f->numbers_mem, CL_FALSE, 0, (size_t)code->n_numbers * sizeof *f->numbers,
+                    clEnqueueWriteBuffer(f->dev->queue, f->numbers_mem->mem, CL_FALSE, 0, (size_t)code->n_numbers * sizeof *f->numbers,
                                          f->numbers, 0, NULL, NULL));
     return CLP_OK;
 }
 
-/* In a queue without order each kernel waits for the one before. */
+/* In a queue without order each kernel waits for the one before. Called under the exe's lock. */
+static clp_status enqueue_kernels(clpi_cl_flight *f, const clpi_launch *launch, cl_event *waits, cl_uint n_waits)
+{
+    const clpi_code *code = f->exe->code;
+    for (int i = 0; i < code->n_kernels; i++) {
+        clpi_cl_kernel *kernel = &f->exe->kernels[i];
+        size_t local = (size_t)code->kernels[i].group_size;
+        size_t global = local * (size_t)groups_of(&code->kernels[i], launch->bound->n_sequences);
+        CLP_TRY(set_arguments(f, kernel, launch));
+        cl_event event = NULL;
+        CLPI_CL_TRY(env_of(f->exe), "clEnqueueNDRangeKernel",
+                    clEnqueueNDRangeKernel(f->dev->queue, kernel->handle, 1, NULL, &global, &local, n_waits, n_waits ? waits : NULL,
+                                           &event));
+        if (f->last && f->last != f->first)
+            clReleaseEvent(f->last);
+        f->first = f->first ? f->first : event;
+        f->last = event;
+        n_waits = f->dev->is_in_order ? 0 : 1;
+        waits[0] = event;
+    }
+    return CLP_OK;
+}
+
 static clp_status enqueue(clpi_cl_flight *f, const clpi_launch *launch)
 {
     const clpi_code *code = f->exe->code;
@@ -322,21 +367,10 @@ static clp_status enqueue(clpi_cl_flight *f, const clpi_launch *launch)
     CLP_TRY(wait_list(f, launch, waits, &n_waits));
     if (!f->dev->is_in_order && (code->has_log || f->numbers_mem))
         CLPI_CL_TRY(env, "clFinish", clFinish(f->dev->queue));
-    for (int i = 0; i < code->n_kernels; i++) {
-        size_t local = (size_t)code->kernels[i].group_size;
-        size_t global = local * (size_t)groups_of(&code->kernels[i], launch->bound->n_sequences);
-        CLP_TRY(set_arguments(f, f->kernels[i], launch));
-        cl_event event = NULL;
-        CLPI_CL_TRY(env, "clEnqueueNDRangeKernel",
-                    clEnqueueNDRangeKernel(f->dev->queue, f->kernels[i], 1, NULL, &global, &local, n_waits,
-                                           n_waits ? waits : NULL, &event));
-        if (f->last && f->last != f->first)
-            clReleaseEvent(f->last);
-        f->first = f->first ? f->first : event;
-        f->last = event;
-        n_waits = f->dev->is_in_order ? 0 : 1;
-        waits[0] = event;
-    }
+    pthread_mutex_lock(&f->exe->lock);
+    clp_status status = enqueue_kernels(f, launch, waits, n_waits);
+    pthread_mutex_unlock(&f->exe->lock);
+    CLP_TRY(status);
     CLPI_CL_TRY(env, "clFlush", clFlush(f->dev->queue));
     return CLP_OK;
 }
@@ -392,7 +426,7 @@ static clp_status print_log(clpi_cl_flight *f)
     uint32_t *words = clpi_alloc(env, CLPI_LOG_WORDS, sizeof *words);
     if (!words)
         return CLP_ERR_OOM;
-    cl_int code = clEnqueueReadBuffer(f->dev->queue, f->log, CL_TRUE, 0, CLPI_LOG_WORDS * sizeof *words, words, 0, NULL, NULL);
+    cl_int code = clEnqueueReadBuffer(f->dev->queue, f->log->mem, CL_TRUE, 0, CLPI_LOG_WORDS * sizeof *words, words, 0, NULL, NULL);
     clp_status status = code == CL_SUCCESS ? clpi_cl_print_log(f->exe, words, CLPI_LOG_WORDS)
                                            : clpi_cl_fail(env, "clEnqueueReadBuffer", code);
     clpi_free(env, words, CLPI_LOG_WORDS, sizeof *words);
@@ -405,7 +439,7 @@ static clp_status report_cut(clpi_cl_flight *f)
     clpi_env *env = env_of(f->exe);
     cl_uint is_cut = 0;
     CLPI_CL_TRY(env, "clEnqueueReadBuffer",
-                clEnqueueReadBuffer(f->dev->queue, f->cut, CL_TRUE, 0, sizeof is_cut, &is_cut, 0, NULL, NULL));
+                clEnqueueReadBuffer(f->dev->queue, f->cut->mem, CL_TRUE, 0, sizeof is_cut, &is_cut, 0, NULL, NULL));
     if (!is_cut)
         return CLP_OK;
     return clpi_fail(env, CLP_ERR_UNSUPPORTED, "%s: this device leaves all loops once a work-item has gone round them %u times in all, "
@@ -421,7 +455,7 @@ static clp_status report_faults(clpi_cl_flight *f)
     int64_t *words = clpi_alloc(env, n_words, sizeof *words);
     if (!words)
         return CLP_ERR_OOM;
-    cl_int code = clEnqueueReadBuffer(f->dev->queue, f->faults, CL_TRUE, 0, n_words * sizeof *words, words, 0, NULL, NULL);
+    cl_int code = clEnqueueReadBuffer(f->dev->queue, f->faults->mem, CL_TRUE, 0, n_words * sizeof *words, words, 0, NULL, NULL);
     clp_status status = code == CL_SUCCESS ? clpi_cl_report_faults(f->exe, f->bound, f->places, words, n_groups)
                                            : clpi_cl_fail(env, "clEnqueueReadBuffer", code);
     clpi_free(env, words, n_words, sizeof *words);

@@ -18,7 +18,7 @@ static clp_status mem_new(clpi_cl_device *dev, cl_mem_flags flags, void *host, s
         return CLP_ERR_OOM;
     cl_int code = CL_SUCCESS;
     size_t whole = host ? n_bytes : n_bytes > SIZE_MAX - ROUND_TO ? n_bytes : (n_bytes / ROUND_TO + 1) * ROUND_TO;
-    *m = (clpi_cl_mem){ dev, clCreateBuffer(dev->context, flags, whole, host, &code), n_bytes, host != NULL };
+    *m = (clpi_cl_mem){ dev, clCreateBuffer(dev->context, flags, whole, host, &code), n_bytes, ++dev->n_mems, host != NULL };
     if (code != CL_SUCCESS) {
         clpi_free(env, m, 1, sizeof *m);
         if (code == CL_INVALID_BUFFER_SIZE)
@@ -57,7 +57,7 @@ clp_status clpi_cl_adopt_mem(clpi_cl_device *dev, cl_mem mem, void **out_mem)
         clpi_free(env, m, 1, sizeof *m);
         return clpi_cl_fail(env, "clRetainMemObject", code);
     }
-    *m = (clpi_cl_mem){ dev, mem, n_bytes, false };
+    *m = (clpi_cl_mem){ dev, mem, n_bytes, ++dev->n_mems, false };
     *out_mem = m;
     return CLP_OK;
 }

@@ -16,7 +16,7 @@ struct clpi_arena_chunk {
     size_t            used;        /* offset of the first free byte, header included */
 };
 
-enum { ALIGN_SMALL = 16, ALIGN_LARGE = 64, FIRST_CHUNK = 4096, LAST_CHUNK = 1 << 20 };
+enum { ALIGN_SMALL = 16, ALIGN_LARGE = 64, FIRST_CHUNK = 1024, LAST_CHUNK = 1 << 20 };
 
 /* An item's offset in its chunk, aligned by address: the allocator promises less than a cache line. */
 static size_t place_in(const clpi_arena_chunk *chunk, size_t n_bytes)
@@ -76,8 +76,8 @@ void clpi_arena_done(clpi_arena *arena)
 void *clpi_arena_take(clpi_arena *arena, size_t n, size_t size)
 {
     clpi_arena_chunk *chunk = arena->chunk;
-    size_t n_bytes = n * size;
-    if (size && n > SIZE_MAX / size) {
+    size_t n_bytes, at = 0;
+    if (__builtin_mul_overflow(n, size, &n_bytes)) {
         clpi_fail(arena->env, CLP_ERR_OOM, "out of memory: %zu items of %zu bytes", n, size);
         arena->failed = true;
         return NULL;
@@ -85,16 +85,16 @@ void *clpi_arena_take(clpi_arena *arena, size_t n, size_t size)
 #ifdef CLP_DEBUG_ARENA
     bool fits = false;
 #else
-    bool fits = chunk && place_in(chunk, n_bytes) <= chunk->n_bytes &&
-                n_bytes <= chunk->n_bytes - place_in(chunk, n_bytes);
+    bool fits = chunk && (at = place_in(chunk, n_bytes)) <= chunk->n_bytes && n_bytes <= chunk->n_bytes - at;
 #endif
-    if (!fits)
+    if (!fits) {
         chunk = chunk_new(arena, n_bytes);
+        at = chunk ? place_in(chunk, n_bytes) : 0;
+    }
     if (!chunk) {
         arena->failed = true;
         return NULL;
     }
-    size_t at = place_in(chunk, n_bytes);
     chunk->used = at + n_bytes;
     return (char *)chunk + at;
 }

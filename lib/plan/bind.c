@@ -340,23 +340,26 @@ static clp_status check_requires(const binder *b)
 static clpi_bound *bound_new(const clpi_plan *plan, clpi_arena *arena)
 {
     const clpi_ir *ir = plan->ir;
-    size_t n_axes = (size_t)ir->n_axes, n_operands = (size_t)ir->n_operands;
+    const size_t n_dims = (size_t)ir->n_dims, n_axes = (size_t)ir->n_axes, n_operands = (size_t)ir->n_operands;
     clpi_bound *bound = CLPI_NEW(arena, clpi_bound);
-    if (!bound)
+    int64_t *numbers = CLPI_NEW_N(arena, int64_t, n_dims + 3 * n_axes + ir->n_header);
+    clpi_bound_operand *operands = CLPI_NEW_N(arena, clpi_bound_operand, n_operands);
+    clpi_elem *scalar = CLPI_NEW_N(arena, clpi_elem, n_operands);
+    if (!bound || !numbers || !operands || !scalar)
         return NULL;
-    *bound = (clpi_bound){
-        .plan = plan,
-        .dim = CLPI_NEW_N(arena, int64_t, (size_t)ir->n_dims),
-        .axis_size = CLPI_NEW_N(arena, int64_t, n_axes),
-        .box_start = CLPI_NEW_N(arena, int64_t, n_axes),
-        .box_count = CLPI_NEW_N(arena, int64_t, n_axes),
-        .operands = CLPI_NEW_N(arena, clpi_bound_operand, n_operands),
-        .scalar = CLPI_NEW_N(arena, clpi_elem, n_operands),
-        .header = CLPI_NEW_N(arena, int64_t, ir->n_header),
-    };
-    bool is_whole = bound->dim && bound->axis_size && bound->box_start && bound->box_count && bound->operands &&
-                    bound->scalar && bound->header;
-    return is_whole ? bound : NULL;
+    *bound = (clpi_bound){ .plan = plan, .dim = numbers, .axis_size = numbers + n_dims, .box_start = numbers + n_dims + n_axes,
+                           .box_count = numbers + n_dims + 2 * n_axes, .header = numbers + n_dims + 3 * n_axes,
+                           .operands = operands, .scalar = scalar };
+    return bound;
+}
+
+/* What follows from dims, scalars and the box, but for blocks outside. */
+static clp_status bind_programs(const binder *b)
+{
+    clpi_header_at_launch(b->bound); /* the sizes of the grid, which read no num_programs */
+    CLP_TRY(bind_grid(b));
+    clpi_header_at_launch(b->bound); /* all the others */
+    return CLP_OK;
 }
 
 clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_arena *arena, clpi_bound **out_bound)
@@ -369,15 +372,19 @@ clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_a
     CLP_TRY(take_arrays(&b));
     CLP_TRY(bind_dims(&b));
     read_scalars(&b);
-    clpi_header_at_launch(bound); /* the sizes of the grid, which read no num_programs */
-    CLP_TRY(bind_grid(&b));
-    clpi_header_at_launch(bound); /* all the others */
+    const bool is_known = !args->is_checked && clpi_memo_find(bound, args);
+    if (!is_known)
+        CLP_TRY(bind_programs(&b));
     CLP_TRY(check_shapes(&b));
-    CLP_TRY(check_requires(&b));
-    CLP_TRY(bind_box(&b));
-    if (!args->is_checked) {
+    if (!is_known) {
+        CLP_TRY(check_requires(&b));
+        CLP_TRY(bind_box(&b));
+    }
+    if (!args->is_checked)
         CLP_TRY(clpi_overlap_check(bound, args, arena->env));
+    if (!args->is_checked && !is_known) {
         CLP_TRY(clpi_outside_check(bound, arena));
+        clpi_memo_add(bound, args);
     }
     *out_bound = bound;
     return CLP_OK;
@@ -436,10 +443,8 @@ clp_status clpi_bind_dims(const clpi_plan *plan, const int64_t *dims, clpi_arena
     binder b = { plan, plan->ir, &nothing, arena->env, bound };
     for (int i = 0; i < plan->ir->n_dims; i++)
         bound->dim[i] = dims[i];
-    clpi_header_at_launch(bound); /* in the order of clpi_bind; shapes come last, as they follow from dims */
-    CLP_TRY(bind_grid(&b));
-    clpi_header_at_launch(bound);
-    CLP_TRY(take_shapes(&b));
+    CLP_TRY(bind_programs(&b));
+    CLP_TRY(take_shapes(&b)); /* last, as they follow from dims */
     CLP_TRY(check_requires(&b));
     CLP_TRY(bind_box(&b));
     CLP_TRY(clpi_outside_check(bound, arena));

@@ -1,7 +1,7 @@
-/* memo: launches whose blocks were found to lie inside their arrays, so that the next of the same shape skips the check.
- * In: a bound launch. Out: whether the check passed before for the same numbers, and which operands' blocks are all full.
- * What the check depends on is the key: dims, the scalars that the header reads, the grid and the box. The newest few are
- * kept, behind a lock: launches come from several threads.                                                               */
+/* memo: what launches were found to be, so that the next of the same shape need not be worked out and checked again.
+ * In: a launch whose arrays, dims and scalars are bound, and the box it asks for. Out: the rest of its numbers (bind.h).
+ * What they follow from is the key: dims, the scalars that the header reads, the box. The newest few are kept, behind a
+ * lock: launches come from several threads.                                                                              */
 #include <pthread.h>
 #include <string.h>
 
@@ -9,91 +9,116 @@
 
 enum { N_ENTRIES = 8 };
 
+/* One launch. */
+typedef struct entry {
+    int64_t *dims, *scalars;   /* [n_dims], [n_scalars] */
+    int64_t *start, *count;    /* [n_axes] the box, as far as it was given */
+    bool     has_start, has_count;
+    int64_t *numbers;          /* [n_numbers] of bound->axis_size and what stands behind it */
+    bool    *all_full;         /* [n_operands] */
+    uint64_t n_sequences, n_steps;
+} entry;
+
 struct clpi_memo {
     pthread_mutex_t lock;
-    bool           *reads_scalar;     /* [n_operands] the header does */
-    size_t          n_key;            /* numbers in a key */
-    int64_t        *keys;             /* [N_ENTRIES][n_key] */
-    bool           *all_full;         /* [N_ENTRIES][n_operands] */
-    int             n, next;          /* entries in use; the one to be replaced next */
+    int            *scalars;   /* [n_scalars] those that the header reads */
+    size_t          n_scalars, n_numbers;
+    entry           entries[N_ENTRIES];
+    int             n, next;   /* entries in use; the one to be replaced next */
 };
+
+static bool header_reads(const clpi_ir *ir, int operand)
+{
+    for (uint32_t id = 1; id < ir->n_header; id++)
+        if (ir->ops.items[id].kind == CLP_OP_load && ir->ops.items[id].operand == operand)
+            return true;
+    return false;
+}
+
+static bool entry_new(const clpi_memo *memo, const clpi_ir *ir, clpi_arena *arena, entry *e)
+{
+    const size_t n_axes = (size_t)ir->n_axes;
+    e->dims = CLPI_NEW_N(arena, int64_t, (size_t)ir->n_dims);
+    e->scalars = CLPI_NEW_N(arena, int64_t, memo->n_scalars);
+    e->start = CLPI_NEW_N(arena, int64_t, n_axes);
+    e->count = CLPI_NEW_N(arena, int64_t, n_axes);
+    e->numbers = CLPI_NEW_N(arena, int64_t, memo->n_numbers);
+    e->all_full = CLPI_NEW_N(arena, bool, (size_t)ir->n_operands);
+    return !arena->failed;
+}
 
 clp_status clpi_memo_new(const clpi_plan *plan, clpi_arena *arena, clpi_memo **out_memo)
 {
     const clpi_ir *ir = plan->ir;
-    size_t n_operands = (size_t)ir->n_operands;
     clpi_memo *memo = *out_memo = CLPI_NEW(arena, clpi_memo);
-    if (!memo)
+    int *scalars = CLPI_NEW_N(arena, int, (size_t)ir->n_operands);
+    if (!memo || !scalars)
         return CLP_ERR_OOM;
     memo->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    memo->reads_scalar = CLPI_NEW_N(arena, bool, n_operands);
-    if (!memo->reads_scalar)
-        return CLP_ERR_OOM;
-    for (uint32_t id = 1; id < ir->n_header; id++) {
-        const clpi_op *op = &ir->ops.items[id];
-        if (op->kind == CLP_OP_load && ir->operands[op->operand].role == CLP_SCALAR)
-            memo->reads_scalar[op->operand] = true;
-    }
-    memo->n_key = (size_t)ir->n_dims + 3 * (size_t)ir->n_axes;
-    for (size_t i = 0; i < n_operands; i++)
-        memo->n_key += memo->reads_scalar[i];
-    memo->keys = CLPI_NEW_N(arena, int64_t, N_ENTRIES * memo->n_key);
-    memo->all_full = CLPI_NEW_N(arena, bool, N_ENTRIES * n_operands);
-    return memo->keys && memo->all_full ? CLP_OK : CLP_ERR_OOM;
+    memo->scalars = scalars;
+    for (int i = 0; i < ir->n_operands; i++)
+        if (ir->operands[i].role == CLP_SCALAR && header_reads(ir, i))
+            scalars[memo->n_scalars++] = i;
+    memo->n_numbers = 3 * (size_t)ir->n_axes + ir->n_header;
+    for (int e = 0; e < N_ENTRIES; e++)
+        if (!entry_new(memo, ir, arena, &memo->entries[e]))
+            return CLP_ERR_OOM;
+    return CLP_OK;
 }
 
-/* Number i of the key of a launch, counting down through its parts. */
-static int64_t key_number(const clpi_bound *bound, size_t i)
+static bool is_of(const entry *e, const clpi_bound *bound, const clpi_launch_args *args)
 {
     const clpi_ir *ir = bound->plan->ir;
-    size_t n_dims = (size_t)ir->n_dims, n_axes = (size_t)ir->n_axes;
-    if (i < n_dims)
-        return bound->dim[i];
-    i -= n_dims;
-    if (i < 3 * n_axes) {
-        const int64_t *parts[3] = { bound->axis_size, bound->box_start, bound->box_count };
-        return parts[i / n_axes][i % n_axes];
-    }
-    i -= 3 * n_axes;
-    for (int k = 0;; k++)
-        if (bound->plan->memo->reads_scalar[k] && i-- == 0)
-            return bound->scalar[k].i;
-}
-
-static bool is_key_of(const clpi_bound *bound, const int64_t *key)
-{
-    for (size_t i = 0; i < bound->plan->memo->n_key; i++)
-        if (key[i] != key_number(bound, i))
+    const clpi_memo *memo = bound->plan->memo;
+    const size_t box_bytes = (size_t)ir->n_axes * sizeof *e->start;
+    if (memcmp(e->dims, bound->dim, (size_t)ir->n_dims * sizeof *e->dims) != 0 || e->has_start != (args->grid_start != NULL) ||
+        e->has_count != (args->grid_count != NULL))
+        return false;
+    for (size_t i = 0; i < memo->n_scalars; i++)
+        if (e->scalars[i] != bound->scalar[memo->scalars[i]].i)
             return false;
-    return true;
+    return (!e->has_start || memcmp(e->start, args->grid_start, box_bytes) == 0) &&
+           (!e->has_count || memcmp(e->count, args->grid_count, box_bytes) == 0);
 }
 
-bool clpi_memo_find(const clpi_bound *bound)
+bool clpi_memo_find(clpi_bound *bound, const clpi_launch_args *args)
 {
     clpi_memo *memo = bound->plan->memo;
-    int n_operands = bound->plan->ir->n_operands;
-    bool found = false;
+    const entry *found = NULL;
     pthread_mutex_lock(&memo->lock);
-    for (int e = 0; e < memo->n && !found; e++) {
-        if (!is_key_of(bound, memo->keys + (size_t)e * memo->n_key))
-            continue;
-        for (int i = 0; i < n_operands; i++)
-            bound->operands[i].all_full = memo->all_full[e * n_operands + i];
-        found = true;
+    for (int e = 0; e < memo->n && !found; e++)
+        if (is_of(&memo->entries[e], bound, args))
+            found = &memo->entries[e];
+    if (found) {
+        memcpy(bound->axis_size, found->numbers, memo->n_numbers * sizeof *found->numbers);
+        bound->n_sequences = found->n_sequences;
+        bound->n_steps = found->n_steps;
+        for (int i = 0; i < bound->plan->ir->n_operands; i++)
+            bound->operands[i].all_full = found->all_full[i];
     }
     pthread_mutex_unlock(&memo->lock);
     return found;
 }
 
-void clpi_memo_add(const clpi_bound *bound)
+void clpi_memo_add(const clpi_bound *bound, const clpi_launch_args *args)
 {
+    const clpi_ir *ir = bound->plan->ir;
     clpi_memo *memo = bound->plan->memo;
-    int n_operands = bound->plan->ir->n_operands;
+    const size_t box_bytes = (size_t)ir->n_axes * sizeof *bound->box_start;
     pthread_mutex_lock(&memo->lock);
-    for (size_t i = 0; i < memo->n_key; i++)
-        memo->keys[(size_t)memo->next * memo->n_key + i] = key_number(bound, i);
-    for (int i = 0; i < n_operands; i++)
-        memo->all_full[memo->next * n_operands + i] = bound->operands[i].all_full;
+    entry *e = &memo->entries[memo->next];
+    memcpy(e->dims, bound->dim, (size_t)ir->n_dims * sizeof *e->dims);
+    for (size_t i = 0; i < memo->n_scalars; i++)
+        e->scalars[i] = bound->scalar[memo->scalars[i]].i;
+    e->has_start = args->grid_start;
+    e->has_count = args->grid_count;
+    memcpy(e->start, bound->box_start, box_bytes);
+    memcpy(e->count, bound->box_count, box_bytes);
+    memcpy(e->numbers, bound->axis_size, memo->n_numbers * sizeof *e->numbers);
+    e->n_sequences = bound->n_sequences;
+    e->n_steps = bound->n_steps;
+    for (int i = 0; i < ir->n_operands; i++)
+        e->all_full[i] = bound->operands[i].all_full;
     memo->next = (memo->next + 1) % N_ENTRIES;
     if (memo->n < N_ENTRIES)
         memo->n++;

@@ -266,14 +266,12 @@ static clp_status check_operand(const checker *c, int operand)
 clp_status clpi_outside_check(clpi_bound *bound, clpi_arena *arena)
 {
     checker c = { .bound = bound };
-    if (bound->n_sequences == 0 || bound->n_steps == 0 || clpi_memo_find(bound))
+    if (bound->n_sequences == 0 || bound->n_steps == 0)
         return CLP_OK;
     clpi_arena_mark mark = clpi_arena_mark_get(arena);
     clp_status status = make_forms(&c, arena);
     for (int i = 0; !status && i < bound->plan->ir->n_operands; i++)
         status = check_operand(&c, i);
     clpi_arena_rewind(arena, mark);
-    if (!status)
-        clpi_memo_add(bound);
     return status;
 }

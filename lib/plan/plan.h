@@ -11,7 +11,7 @@
 #define CLPI_MAX_AXES 32
 #define CLPI_MAX_MAP_OPS 4096      /* header operations between the first and the last that one index map needs */
 
-typedef struct clpi_memo clpi_memo;      /* launches whose blocks were checked already (memo.c) */
+typedef struct clpi_memo clpi_memo;      /* what launches of shapes seen before were found to be (memo.c) */
 
 /* When a header value is known. */
 typedef enum clpi_when {
@@ -59,11 +59,11 @@ typedef struct clpi_bound_operand {
 typedef struct clpi_bound {
     const clpi_plan *plan;
     int64_t   *dim;                   /* [n_dims] */
-    int64_t   *axis_size;             /* [n_axes] of the whole grid: num_programs */
+    int64_t   *axis_size;             /* [n_axes] of the whole grid: num_programs. What follows from it stands right behind: */
     int64_t   *box_start, *box_count; /* [n_axes] what this launch runs */
+    int64_t   *header;                /* [n_header] values known at launch; 0 elsewhere (bool: 0 or 1) */
     clpi_bound_operand *operands;     /* [n_operands]; scratch: zeros */
     clpi_elem *scalar;                /* [n_operands] the value of scalar operands, held form */
-    int64_t   *header;                /* [n_header] values known at launch; 0 elsewhere (bool: 0 or 1) */
     uint64_t   n_sequences;           /* product of box_count over parallel axes; 0: nothing runs */
     uint64_t   n_steps;               /* product over arbitrary axes */
 } clpi_bound;

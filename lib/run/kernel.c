@@ -192,6 +192,8 @@ clp_status clpi_kernel_ready(clp_kernel *kernel)
     clp_context *ctx = kernel->ctx;
     if (ctx->text_only)
         return clpi_fail(&ctx->env, CLP_ERR_ARG, "%s: its context makes kernels for their text only", kernel->ir->name);
+    if (kernel->exe)
+        return CLP_OK;
     pthread_mutex_lock(&kernel->building);
     clp_status status = kernel->exe ? CLP_OK : compile_all(ctx, &kernel, 1);
     pthread_mutex_unlock(&kernel->building);

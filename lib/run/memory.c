@@ -63,28 +63,37 @@ static clp_status make_piece(clp_context *ctx, clpi_piece *piece)
     return piece->is_copy ? ctx->backend->write(piece->mem, 0, data, piece->n_bytes) : CLP_OK;
 }
 
-clp_status clpi_memory_make(clp_event *event)
+/* Buffers are places as they are. What is left are arrays of the host; how many. */
+static int place_buffers(clp_event *event)
 {
     const clp_kernel *k = event->kernel;
-    size_t n = (size_t)k->ir->n_operands;
-    event->places = CLPI_NEW_N(&event->arena, clpi_place, n);
+    int n_host = 0;
+    for (int a = 0; a < k->n_operands; a++) {
+        const clp_buffer *buffer = event->arrays[a].buffer;
+        if (buffer)
+            event->places[k->operands[a]] = (clpi_place){ buffer->mem, 0 };
+        else
+            n_host += k->ir->operands[k->operands[a]].role != CLP_SCALAR;
+    }
+    return n_host;
+}
+
+static clp_status place_host_arrays(clp_event *event)
+{
+    const clp_kernel *k = event->kernel;
+    const size_t n = (size_t)k->ir->n_operands;
     event->pieces = CLPI_NEW_N(&event->arena, clpi_piece, n);
     int *piece_of = CLPI_NEW_N(&event->arena, int, n);
     span *spans = CLPI_NEW_N(&event->arena, span, n);
-    if (!event->places || !event->pieces || !piece_of || !spans)
+    if (!event->pieces || !piece_of || !spans)
         return CLP_ERR_OOM;
     for (size_t i = 0; i < n; i++)
         piece_of[i] = -1;
     for (int a = 0; a < k->n_operands; a++) {
         int i = k->operands[a];
-        const clp_array *array = &event->arrays[a];
-        if (k->ir->operands[i].role == CLP_SCALAR)
+        if (event->arrays[a].buffer || k->ir->operands[i].role == CLP_SCALAR)
             continue;
-        if (array->buffer) {
-            event->places[i] = (clpi_place){ array->buffer->mem, 0 };
-            continue;
-        }
-        spans[i] = span_of(event, i, array);
+        spans[i] = span_of(event, i, &event->arrays[a]);
         piece_of[i] = piece_for(event, piece_of, k->plan->storage[i], &spans[i]);
         event->bound->operands[i].offset = spans[i].element_0;
     }
@@ -100,6 +109,14 @@ clp_status clpi_memory_make(clp_event *event)
             event->places[i] = (clpi_place){ piece->mem, (size_t)(spans[i].start - piece->start) };
         }
     return CLP_OK;
+}
+
+clp_status clpi_memory_make(clp_event *event)
+{
+    event->places = CLPI_NEW_N(&event->arena, clpi_place, (size_t)event->kernel->ir->n_operands);
+    if (!event->places)
+        return CLP_ERR_OOM;
+    return place_buffers(event) > 0 ? place_host_arrays(event) : CLP_OK;
 }
 
 clp_status clpi_memory_read_back(const clp_event *event)

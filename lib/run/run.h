@@ -50,8 +50,8 @@ struct clp_kernel {
     clpi_arena   arena;               /* IR, plan */
     clpi_ir     *ir;
     clpi_plan   *plan;
-    void        *exe;                 /* NULL: not compiled yet (clpi_kernel_ready) */
-    pthread_mutex_t building;         /* of exe, where it is not there from the start */
+    void *_Atomic exe;                /* NULL: not compiled yet (clpi_kernel_ready); never another once it is there */
+    pthread_mutex_t building;         /* held by the thread that compiles it, where it is not there from the start */
     int         *operands;            /* [n_operands] those that clp_run takes: numbers of IR operands */
     int          n_operands;
     clpi_choices *choices;            /* NULL: nothing is left open */

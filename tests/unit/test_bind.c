@@ -451,3 +451,40 @@ Test(bind, remembers_shapes_without_mixing_them_up)
         }
     planned_done(&p);
 }
+
+/* Launches of one plan give what plans that have seen none give: other scalars, boxes and sizes, each before and after others. */
+Test(bind, remembers_what_it_would_work_out)
+{
+    static const char text[] =
+        "kernel k(scalar s: i64, in x: f32[N] block [4] at (i + s), inout y: f32[N], out o: f32[M] block [4] at (i))\n"
+        "grid (i = cdiv(M, 4), j = s) require M % 4 == 0 { o[...] = x[...] + y[0]; }";
+    static const int64_t boxes[][2] = { { 0, 1 }, { 1, 1 }, { -1, 1 }, { 1, 2 }, { 1, 9 } };
+    planned kept;
+    planned_ok(&kept, text);
+    for (int c = 0; c < 2 * 3 * 4 * 5 * 4; c++) {
+        char spec[64];
+        arrays a;
+        clpi_bound *b, *fresh_b;
+        const int64_t *box = boxes[c / 24 % 5], start[2] = { box[0], 0 }, count[2] = { box[1], 1 };
+        planned fresh;
+        planned_ok(&fresh, text);
+        snprintf(spec, sizeof spec, "i64=%d f32[%d] f32[%d] f32[%d]", 1 + c / 4 % 2, 20 + c / 8 % 3, 20 + (c % 7 == 0), c % 5 ? 12 : 10);
+        arrays_make(&a, spec);
+        clpi_launch_args args = { a.array, a.n, NULL, 0, c & 1 ? start : NULL, c & 2 ? count : NULL, c % 11 == 0 };
+        const clp_status status = clpi_bind(kept.plan, &args, &kept.arena, &b);
+        cr_assert_eq(status, clpi_bind(fresh.plan, &args, &fresh.arena, &fresh_b), "%s, case %d", spec, c);
+        if (status) {
+            cr_expect_str_eq(clpi_error_text(&kept.env), clpi_error_text(&fresh.env));
+        } else {
+            cr_expect(b->n_sequences == fresh_b->n_sequences && b->n_steps == fresh_b->n_steps, "%s, case %d", spec, c);
+            cr_expect_arr_eq(b->axis_size, fresh_b->axis_size, 2 * sizeof *b->axis_size);
+            cr_expect_arr_eq(b->box_start, fresh_b->box_start, 2 * sizeof *b->box_start);
+            cr_expect_arr_eq(b->box_count, fresh_b->box_count, 2 * sizeof *b->box_count);
+            cr_expect_arr_eq(b->header, fresh_b->header, kept.ir->n_header * sizeof *b->header);
+            for (int i = 0; i < 4; i++)
+                cr_expect_eq(b->operands[i].all_full, fresh_b->operands[i].all_full, "%s, case %d: operand %d", spec, c, i);
+        }
+        planned_done(&fresh);
+    }
+    planned_done(&kept);
+}

@@ -142,47 +142,85 @@ static void hand_close(hand *h)
     clpi_env_done(&h->env);
 }
 
+/* o as n launches in a row leave it, each of which waits for those before. */
+static void run_hand(hand *h, const clpi_place *places, int n)
+{
+    void *events[3];
+    clpi_launch launch = { .bound = &h->bound, .places = places };
+    for (int i = 0; i < n; i++) {
+        launch.wait_for = events;
+        launch.n_wait_for = i;
+        cr_assert_eq(clpi_cl_launch(h->exe, &launch, &events[i]), CLP_OK, "%s", clpi_error_text(&h->env));
+        cr_expect(i == 0 || events[i] != events[i - 1]);
+    }
+    for (int i = 0; i < n; i++) {
+        double seconds;
+        cr_expect_eq(clpi_cl_wait(events[i], &seconds), CLP_OK);
+        cr_expect(seconds >= 0 && seconds < 10);
+        clpi_cl_forget(events[i]);
+    }
+}
+
+/* Zeros but for scale * x + 1 from element `at` on. */
+static void expect_hand(void *o_mem, int at, float scale)
+{
+    float o[HAND_N + 9];
+    cr_assert_eq(clpi_cl_read(o_mem, 0, o, sizeof o), CLP_OK);
+    for (int i = 0; i < HAND_N + 9; i++) {
+        float want = i >= at && i < HAND_N + at ? scale * (float)(i - at) + 1.0f : 0.0f;
+        cr_expect(o[i] == want, "o[%d]: expected %g, got %g", i, (double)want, (double)o[i]);
+    }
+}
+
+static void zeros_hand(hand *h, void **out_mem)
+{
+    const float zeros[HAND_N + 9] = { 0 };
+    cr_assert_eq(clpi_cl_alloc(h->dev, sizeof zeros, out_mem), CLP_OK);
+    cr_assert_eq(clpi_cl_write(*out_mem, 0, zeros, sizeof zeros), CLP_OK);
+}
+
 static void check_hand(bool by_value)
 {
     hand h;
     if (!hand_open(&h, hand_text, by_value))
         return;
     cr_assert(h.exe, "%s", clpi_error_text(&h.env));
-    float x[HAND_N], o[HAND_N + 9];
-    void *x_mem, *o_mem, *events[3];
+    float x[HAND_N];
+    void *x_mem, *o_mem, *other_mem;
     for (int i = 0; i < HAND_N; i++)
         x[i] = (float)i;
-    memset(o, 0, sizeof o);
     cr_assert_eq(clpi_cl_alloc(h.dev, sizeof x, &x_mem), CLP_OK);
-    cr_assert_eq(clpi_cl_alloc(h.dev, sizeof o, &o_mem), CLP_OK);
     cr_assert_eq(clpi_cl_write(x_mem, 0, x, sizeof x), CLP_OK);
-    cr_assert_eq(clpi_cl_write(o_mem, 0, o, sizeof o), CLP_OK);
-    const clpi_place places[4] = { { x_mem, 0 }, { o_mem, 8 } };
-    clpi_launch launch = { .bound = &h.bound, .places = places };
-    for (int i = 0; i < 3; i++) {      /* three in flight, each with kernels and a workspace of its own */
-        launch.wait_for = events;
-        launch.n_wait_for = i;
-        cr_assert_eq(clpi_cl_launch(h.exe, &launch, &events[i]), CLP_OK, "%s", clpi_error_text(&h.env));
+    zeros_hand(&h, &o_mem);
+    run_hand(&h, (clpi_place[4]){ { x_mem, 0 }, { o_mem, 8 } }, 3);      /* three in flight, each with a workspace of its own */
+    expect_hand(o_mem, 7, 2.5f);
+
+    /* What differs from the launch before is set anew: memory, also where the handle is an old one's; numbers; a scalar. */
+    zeros_hand(&h, &other_mem);
+    run_hand(&h, (clpi_place[4]){ { x_mem, 0 }, { other_mem, 8 } }, 1);
+    expect_hand(other_mem, 7, 2.5f);
+    for (int round = 0; round < 4; round++) {
+        clpi_cl_release(o_mem);
+        zeros_hand(&h, &o_mem);
+        run_hand(&h, (clpi_place[4]){ { x_mem, 0 }, { o_mem, 8 } }, 1);
+        expect_hand(o_mem, 7, 2.5f);
     }
-    cr_expect(events[0] != events[1] && events[1] != events[2]);
-    for (int i = 0; i < 3; i++) {
-        double seconds;
-        cr_expect_eq(clpi_cl_wait(events[i], &seconds), CLP_OK);
-        cr_expect(seconds >= 0 && seconds < 10);
-        clpi_cl_forget(events[i]);
-    }
-    cr_assert_eq(clpi_cl_read(o_mem, 0, o, sizeof o), CLP_OK);
-    for (int i = 0; i < HAND_N + 9; i++) {
-        float want = i >= 7 && i < HAND_N + 7 ? 2.5f * (float)(i - 7) + 1.0f : 0.0f;
-        cr_expect(o[i] == want, "o[%d]: expected %g, got %g", i, (double)want, (double)o[i]);
-    }
-    launch.order = CLP_ORDER_REVERSE;
-    cr_expect_eq(clpi_cl_launch(h.exe, &launch, &events[0]), CLP_ERR_UNSUPPORTED);
+    h.scalar[2].f = -3;
+    h.bound_operands[1].offset = 1;
+    clpi_cl_release(o_mem);
+    zeros_hand(&h, &o_mem);
+    run_hand(&h, (clpi_place[4]){ { x_mem, 0 }, { o_mem, 8 } }, 2);
+    expect_hand(o_mem, 3, -3);
+
+    void *event;
+    clpi_launch launch = { .bound = &h.bound, .order = CLP_ORDER_REVERSE };
+    cr_expect_eq(clpi_cl_launch(h.exe, &launch, &event), CLP_ERR_UNSUPPORTED);
     launch.order = CLP_ORDER_FORWARD;
     launch.watch = &(clpi_watch){ .user = NULL };
-    cr_expect_eq(clpi_cl_launch(h.exe, &launch, &events[0]), CLP_ERR_UNSUPPORTED);
+    cr_expect_eq(clpi_cl_launch(h.exe, &launch, &event), CLP_ERR_UNSUPPORTED);
     clpi_cl_release(x_mem);
     clpi_cl_release(o_mem);
+    clpi_cl_release(other_mem);
     hand_close(&h);
 }
 
