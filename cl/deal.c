@@ -16,7 +16,7 @@ enum {
     DOT_WORK = 64,                /* sums of one work-item where a program has one dot: 16 multiply-adds for each vector from local memory */
     SHARED_WORK = 32,             /* elements where values of several dots, or rows, are alive together: registers for a quarter of all work-items */
     TEAM_MAX = 32,                /* a row read by so many, four elements each, is read in whole cache lines */
-    TILE_WORDS = 64, ROW_WORDS = 16, ALL_WORDS = 96      /* registers that a work-item may spend on a tile, a tile of one element a row, all of them */
+    TILE_WORDS = 64, ROW_WORDS = 16, ALL_WORDS = 96      /* registers that a work-item may spend on a tile, a tile of one element a row, all that are alive together */
 };
 
 typedef struct {
@@ -269,22 +269,61 @@ static void look_at(deals *x, const clpi_step *step)
         disown(x, step->args[i]);
 }
 
-/* Takes the largest away until the registers suffice. */
-static void fit(deals *x)
+static bool is_used(const clpi_steps *steps, uint32_t from, uint32_t to, int tile)
 {
-    const clpi_program *p = x->s->program;
-    int64_t all = 0, most = 0, room = (int64_t)(x->s->limits.private_bytes / 4);
-    int largest = -1;
-    for (uint32_t t = 0; t < p->tiles.n; t++) {
-        int64_t n = x->s->is_owned[t] ? words(x->s, &p->tiles.items[t]) : 0;
-        all += n;
-        if (n > most) {
-            most = n;
-            largest = (int)t;
+    for (uint32_t i = from; i < to; i++)
+        for (uint32_t k = 0; k < steps->items[i]->nest->accesses.n; k++) {
+            const clpi_access *a = &steps->items[i]->nest->accesses.items[k];
+            if (a->is_tile && a->target == tile)
+                return true;
         }
+    return false;
+}
+
+/* Does the tile hold something at a step? Steps of a shared loop have one number, and run one after another here: shared has them,
+ * and it is step `at` of these.                                                                                          */
+static bool is_alive(const clpi_cl_schedule *s, int tile, int number, const clpi_steps *shared, uint32_t at)
+{
+    const clpi_tile *t = &s->program->tiles.items[tile];
+    if (!shared)
+        return t->first <= number && number <= t->last;
+    return (t->first < number || is_used(shared, 0, at + 1, tile)) && (t->last > number || is_used(shared, at, shared->n, tile));
+}
+
+/* Takes the largest away until the registers suffice for what is alive at a step. */
+static void fit_step(deals *x, int number, const clpi_steps *shared, uint32_t at)
+{
+    const int64_t given = (int64_t)(x->s->limits.private_bytes / 4), room = given < ALL_WORDS ? given : ALL_WORDS;
+    int64_t all = room + 1;
+    while (all > room) {
+        int64_t most = 0;
+        int largest = -1;
+        all = 0;
+        for (uint32_t t = 0; t < x->s->program->tiles.n; t++) {
+            int64_t n = x->s->is_owned[t] && is_alive(x->s, (int)t, number, shared, at) ? words(x->s, &x->s->program->tiles.items[t]) : 0;
+            all += n;
+            if (n > most) {
+                most = n;
+                largest = (int)t;
+            }
+        }
+        if (all > room)
+            disown(x, largest);
     }
-    if (largest >= 0 && all > (room < ALL_WORDS ? room : ALL_WORDS))
-        disown(x, largest);
+}
+
+static void fit(deals *x, const clpi_steps *steps)
+{
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const clpi_step *step = steps->items[i];
+        if (step->kind != CLPI_STEP_SHARED) {
+            fit_step(x, step->number, NULL, 0);
+            fit(x, &step->body);
+            fit(x, &step->other);
+        }
+        for (uint32_t k = 0; step->kind == CLPI_STEP_SHARED && k < step->body.n; k++)
+            fit_step(x, step->number, &step->body, k);
+    }
 }
 
 bool clpi_choose_deals(clpi_cl_schedule *s, clpi_arena *arena)
@@ -303,8 +342,8 @@ bool clpi_choose_deals(clpi_cl_schedule *s, clpi_arena *arena)
     do {
         x.has_changed = false;
         each_of_program(&x, look_at);
-        if (!x.has_changed)
-            fit(&x);
+        for (int part = 0; part < CLPI_N_PARTS && !x.has_changed; part++)
+            fit(&x, &s->program->parts[part]);
     } while (x.has_changed);
     return !arena->failed;
 }

@@ -72,6 +72,12 @@ const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes);  /* 
 
 /* ---- Around one program (emit_program.c) ---- */
 void clpi_emit_kernel(clpi_emit *e);
+/* simt: the work-item's number in its group. turn: NULL, or the variable of a loop, in which it is worked out anew for GPUs: no sum of a
+ * sequence and a turn has bit 63 set, which no compiler knows, so that none works out before the loop, and keeps in registers
+ * through all of it, what each work-item has as addresses. Causal attention takes 113 registers so for sm_80, and without turns
+ * spills 29 beside the 128 that it may have. CPUs have no use for it, and Intel's compiler (2026.2) makes wrong running sums of
+ * i16 in three rows of it.                                                                                              */
+void clpi_emit_lid(clpi_emit *e, const char *turn);
 bool clpi_has_spare_lanes(const clpi_emit *e);                               /* the device runs work-items that no group has */
 
 /* ---- Values and memory of a nest (emit_value.c, emit_memory.c) ---- */

@@ -144,9 +144,9 @@ static void read_runs(clpi_emit *e, const clpi_dot *d, const side *s, const char
                   (long long)s->stride, at);
 }
 
-/* Two of k at once: loads of one are under way while the other is multiplied; more takes registers for what is loaded ahead
- * (sm_80, limited to 128: spills with 4 or 8). */
-enum { K_AT_ONCE = 2 };
+/* Two of k at once: loads of one are under way while the other is multiplied. With many sums there are no registers for what is
+ * loaded ahead (sm_80, limited to 128: spills), and other work-items have enough to multiply meanwhile. */
+enum { K_AT_ONCE = 2, MANY_SUMS = 64 };
 
 /* sum[i][j] += x[i] * y[j]: 64 multiply-adds for 4 loads from shared memory with 8 x 8 sums. */
 static void multiply(clpi_emit *e, const clpi_stage *stage, const side *x, const side *y)
@@ -155,7 +155,7 @@ static void multiply(clpi_emit *e, const clpi_stage *stage, const side *x, const
     const clpi_dot_plan *p = &stage->dot;
     const clpi_deal *deal = &p->deal;
     const char *type = clpi_packed_type(d, deal->column_run);
-    clpi_open_unrolled(e, "k", (int)p->slice, K_AT_ONCE);
+    clpi_open_unrolled(e, "k", (int)p->slice, deal->rows * deal->columns < MANY_SUMS ? K_AT_ONCE : 1);
     read_runs(e, d, x, "i", deal->rows / deal->row_run, deal->row_run, clpi_row_run_text(e, deal, "i"));
     read_runs(e, d, y, "j", deal->columns / deal->column_run, deal->column_run, clpi_column_run_text(e, deal, "j"));
     clpi_open_unrolled(e, "j", deal->columns / deal->column_run, 0);
@@ -224,6 +224,13 @@ static void declare_next(clpi_emit *e, const clpi_dot *d, const side *s)
     clpi_line(e, "%s %s_next[%d];", clpi_packed_type(d, s->map->width), s->name, s->n_rounds);
 }
 
+static void open_round(clpi_emit *e, const clpi_dot *d, const side *x, const side *y)
+{
+    clpi_emit_lid(e, "k_next");
+    declare_next(e, d, x);
+    declare_next(e, d, y);
+}
+
 static void put_both(clpi_emit *e, const clpi_stage *stage, const side *x, const side *y)
 {
     point_to_buffer(e, stage, x, "to", "k_next");
@@ -246,8 +253,7 @@ static void emit_slices_twice(clpi_emit *e, const clpi_stage *stage, const side 
     const clpi_dot *d = stage->step->dot;
     long long slice = (long long)stage->dot.slice, end = (long long)clpi_cdiv(d->k, slice) * slice;
     clpi_open(e, "for (int k_next = 0; k_next <= %lld; k_next += %lld)", end, slice);
-    declare_next(e, d, x);
-    declare_next(e, d, y);
+    open_round(e, d, x, y);
     clpi_open(e, "if (k_next < %lld)", end);
     fetch(e, stage, x);
     fetch(e, stage, y);
@@ -272,8 +278,7 @@ static void emit_slices(clpi_emit *e, const clpi_stage *stage, const side *x, co
         return;
     }
     clpi_open(e, "for (int k_next = 0; k_next < %lld; k_next += %lld)", (long long)d->k, (long long)stage->dot.slice);
-    declare_next(e, d, x);
-    declare_next(e, d, y);
+    open_round(e, d, x, y);
     fetch(e, stage, x);
     fetch(e, stage, y);
     put_both(e, stage, x, y);

@@ -383,6 +383,8 @@ static void emit_axes(clpi_emit *e, int i)
         emit_end(e, CLPI_PART_FIRST, axis);
     clpi_open(e, "for (int %s_id = (int)%s; %s_id < %s + %s; %s_id++)", name, start, name, start,
               clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, axis, 0), name);
+    if (is_innermost && clpi_is_simt(e))
+        clpi_emit_lid(e, clpi_text(e, "%s_id", name));
     emit_axes(e, i + 1);
     clpi_close(e);
     if (is_innermost)
@@ -407,15 +409,13 @@ bool clpi_has_spare_lanes(const clpi_emit *e)
     return e->s->limits.loop_rounds > 0 && !clpi_is_simt(e);
 }
 
-/* No sequence has bit 63 set, which no compiler knows: so none works out before the loop, and keeps in registers through all of it, what each
- * work-item has as addresses. For sm_80 softmax in rows of 1024 takes 80 registers so, and 122 otherwise; attention 133, and 160. CPUs have no use for it, and Intel's compiler (2026.2) makes wrong
- * running sums of i16 in three rows of it.                                                                                 */
-static void emit_lid(clpi_emit *e)
+void clpi_emit_lid(clpi_emit *e, const char *turn)
 {
-    if (e->s->limits.is_cpu)
+    if (e->s->limits.is_cpu && !turn)
         clpi_line(e, "const int lid = (int)get_local_id(0);");
-    else
-        clpi_line(e, "const int lid = (int)((get_local_id(0) + (sequence >> 63)) & %llu);", (unsigned long long)e->s->group_size - 1);
+    else if (!e->s->limits.is_cpu)
+        clpi_line(e, "const int lid = (int)((get_local_id(0) + (%s >> 63)) & %llu);",
+                  turn ? clpi_text(e, "(sequence + (ulong)%s)", turn) : "sequence", (unsigned long long)e->s->group_size - 1);
 }
 
 void clpi_emit_kernel(clpi_emit *e)
@@ -431,7 +431,7 @@ void clpi_emit_kernel(clpi_emit *e)
     clpi_open(e, "for (ulong sequence = get_group_id(0)%s; sequence < (ulong)%s; sequence += get_num_groups(0))",
               clpi_has_spare_lanes(e) ? clpi_text(e, " + get_local_id(0) * (ulong)%s", n) : "", n);
     if (clpi_is_simt(e))
-        emit_lid(e);
+        clpi_emit_lid(e, NULL);
     if (e->s->has_print)
         clpi_line(e, "ulong step = 0;");
     emit_parallel_ids(e);

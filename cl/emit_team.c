@@ -100,13 +100,14 @@ static void emit_columns(clpi_emit *e)
 /* ---- Reductions ---- */
 
 /* Parts are added up by all members of a team alike where that is little work; before that, where there are more, each of WIDE or
- * fewer adds up some. */
-enum { FEW_PARTS = 16, NARROW = 8, WIDE = 16 };
+ * fewer adds up some. Compilers load as many ahead as a round of the loop has, for all rows: registers. */
+enum { FEW_PARTS = 16, NARROW = 8, WIDE = 16, PARTS_AT_ONCE = 4 };
 
 static void combine_parts(clpi_emit *e, uint32_t o, const char *first, const char *other, int step, int n)
 {
     const clpi_out *out = &e->nest->outs.items[o];
     clpi_line(e, "%s r%u = %s;", clpi_accumulator_type(e, out, 1), o, first);
+    clpi_line(e, "#pragma unroll %d", PARTS_AT_ONCE);
     clpi_line(e, "for (int other = %d; other < %d; other += %d)", step, n, step);
     clpi_line(e, "    r%u = %s;", o, clpi_combine_text(e, out, 1, clpi_text(e, "r%u", o), other));
 }

@@ -33,16 +33,35 @@ uint64_t clpi_local_room(const clpi_cl_schedule *s)
     return used < s->limits.local_bytes ? s->limits.local_bytes - used : 0;
 }
 
+/* The slot that serves from step `first` on: the smallest that is large enough, or, as the less memory a group takes the more of
+ * them there are on a GPU at a time, the largest that grows. -1: none.                                                   */
+static int slot_again(clpi_cl_schedule *s, clp_dtype dtype, int64_t n_elems, int first)
+{
+    int fits = -1, grows = -1;
+    for (int i = 0; i < (int)s->slots.n; i++) {
+        const clpi_slot *slot = &s->slots.items[i];
+        if (slot->dtype != dtype || slot->busy_until >= first)
+            continue;
+        if (slot->n_elems >= n_elems)
+            fits = fits < 0 || slot->n_elems < s->slots.items[fits].n_elems ? i : fits;
+        else if (slot->home == CLPI_HOME_LOCAL)
+            grows = grows < 0 || slot->n_elems > s->slots.items[grows].n_elems ? i : grows;
+    }
+    if (fits >= 0 || grows < 0 || s->realisation != CLP_SCHEDULE_SIMT ||
+        (uint64_t)(n_elems - s->slots.items[grows].n_elems) * elem_bytes(dtype) > clpi_local_room(s))
+        return fits;
+    s->slots.items[grows].n_elems = n_elems;
+    return grows;
+}
+
 int clpi_slot_add(clpi_cl_schedule *s, clpi_arena *arena, clp_dtype dtype, int64_t n_elems, int first, int last)
 {
     dtype = slot_dtype(dtype);
     n_elems = n_elems < 1 ? 1 : n_elems;
-    for (uint32_t i = 0; i < s->slots.n; i++) {
-        clpi_slot *slot = &s->slots.items[i];
-        if (slot->dtype == dtype && slot->busy_until < first && slot->n_elems >= n_elems) {
-            slot->busy_until = last;
-            return (int)i;
-        }
+    const int again = slot_again(s, dtype, n_elems, first);
+    if (again >= 0) {
+        s->slots.items[again].busy_until = last;
+        return again;
     }
     uint64_t bytes = (uint64_t)n_elems * elem_bytes(dtype) + 64;
     clpi_slot slot = { .dtype = dtype, .n_elems = n_elems, .busy_until = last };

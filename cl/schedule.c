@@ -58,10 +58,25 @@ static clpi_mapping map_operand(const clpi_cl_schedule *s, const clpi_nest *n, c
     return m;
 }
 
-/* Where the members of teams put their parts of reductions. */
-static bool add_team_slot(clpi_cl_schedule *s, clpi_stage *stage, clpi_arena *arena)
+/* The slot of a stage before this one in the same shared loop, whose steps have one number, if it is large enough; -1: none. It costs a
+ * barrier, so few parts have a slot of their own.                                                                        */
+enum { FEW_PARTS = 1024 };
+
+static int team_slot_again(const clpi_cl_schedule *s, const clpi_stages *before, const clpi_step *step, clp_dtype dtype, int64_t n_elems)
 {
-    const clpi_nest *n = stage->step->nest;
+    for (uint32_t i = before->n; n_elems > FEW_PARTS && i-- > 0 && before->items[i].step->number == step->number;) {
+        const int slot = before->items[i].team_slot;
+        if (slot >= 0 && s->slots.items[slot].dtype == dtype && s->slots.items[slot].n_elems >= n_elems)
+            return slot;
+    }
+    return -1;
+}
+
+/* Where the members of teams put their parts of reductions. */
+static bool add_team_slot(clpi_cl_schedule *s, const clpi_stages *before, clpi_stage *stage, clpi_arena *arena)
+{
+    const clpi_step *step = stage->step;
+    const clpi_nest *n = step->nest;
     int n_reductions = 0;
     bool is_long = false;
     for (uint32_t o = 0; o < n->outs.n; o++)
@@ -71,8 +86,11 @@ static bool add_team_slot(clpi_cl_schedule *s, clpi_stage *stage, clpi_arena *ar
         }
     if (n_reductions == 0 || stage->map.deal.team == 1 || stage->map.deal.n == 1)
         return true;
-    stage->team_slot = clpi_slot_add(s, arena, is_long ? CLP_U64 : CLP_F32, (int64_t)n_reductions * stage->map.deal.rows * (int64_t)s->group_size,
-                                     stage->step->number, stage->step->number);
+    const clp_dtype dtype = is_long ? CLP_U64 : CLP_F32;
+    const int64_t n_elems = (int64_t)n_reductions * stage->map.deal.rows * (int64_t)s->group_size;
+    stage->team_slot = team_slot_again(s, before, step, dtype, n_elems);
+    if (stage->team_slot < 0)
+        stage->team_slot = clpi_slot_add(s, arena, dtype, n_elems, step->number, step->number);
     return stage->team_slot >= 0;
 }
 
@@ -88,7 +106,7 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
         }
         if (step->kind == CLPI_STEP_NEST)
             stage.map = clpi_map_nest(s, step->nest);
-        if (stage.map.is_teamed && !add_team_slot(s, &stage, arena))
+        if (stage.map.is_teamed && !add_team_slot(s, stages, &stage, arena))
             return false;
         if (step->kind == CLPI_STEP_CHECK)
             stage.map = clpi_map_check(s, step->nest);

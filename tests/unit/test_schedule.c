@@ -161,6 +161,23 @@ Test(schedule, tiles_never_alive_together_share_an_array)
     planned_done(&x.p);
 }
 
+/* The less local memory a group takes, the more groups a GPU holds. */
+Test(schedule, free_arrays_of_groups_grow)
+{
+    static const char text[] = "kernel k(in x: f32[64], in y: f32[256], out o: f32[64], out q: f32[256]) grid ()\n"
+                               "{ o[...] = sort(x[...], axis = 0); q[...] = sort(y[...], axis = 0); }";
+    clpi_limits gpu = CPU;
+    scheduled x;
+    gpu.is_cpu = false;
+    schedule_ok(&x, text, &gpu, CLP_SCHEDULE_SIMT);
+    uint64_t n_elems = 0;
+    for (uint32_t i = 0; i < x.s->slots.n; i++)
+        n_elems += x.s->slots.items[i].dtype == CLP_F32 ? (uint64_t)x.s->slots.items[i].n_elems : 0;
+    cr_expect_eq(n_elems, 2 * 256, "%llu elements", (unsigned long long)n_elems); /* a sort has two */
+    expect_slots_apart(&x);
+    planned_done(&x.p);
+}
+
 Test(schedule, homes_go_from_near_to_far)
 {
     scheduled x;
@@ -391,6 +408,48 @@ Test(schedule, a_team_keeps_a_row_and_what_belongs_to_it)
     for (uint32_t i = 0; i < every(&x)->n; i++)
         cr_expect(stage_at(every(&x), i, CLPI_STEP_NEST)->map.is_teamed, "stage %u", i);
     planned_done(&x.p);
+}
+
+/* Tiles of 32 words each, more of them than there are registers: it matters how many are alive together. */
+Test(schedule, registers_are_counted_by_what_is_alive)
+{
+    static const char chain[] = "kernel k(in x: f32[8, 1024], out o: f32[8, 1024]) grid ()\n"
+                                "{ let a = exp(x[...]); let b = exp(a / sum(a, axis = 1)[:, None]); let c = exp(b / sum(b, axis = 1)[:, None]);\n"
+                                "  let d = exp(c / sum(c, axis = 1)[:, None]); o[...] = d / sum(d, axis = 1)[:, None]%s; }";
+    for (int together = 0; together < 2; together++) {
+        char text[400];
+        scheduled x;
+        int n_owned = 0, n_large = 0;
+        snprintf(text, sizeof text, chain, together ? " + a * b * c" : "");
+        schedule_ok(&x, text, &GPU, CLP_SCHEDULE_SIMT);
+        for (uint32_t t = 0; t < x.program->tiles.n; t++)
+            if (x.program->tiles.items[t].shape[1] > 1 && x.s->tiles[t].home != CLPI_HOME_NONE) {
+                n_large++;
+                n_owned += x.s->tiles[t].home == CLPI_HOME_PRIVATE;
+            }
+        cr_expect_eq(n_large, 4);
+        cr_expect(together ? n_owned > 0 && n_owned < 4 : n_owned == 4, "%d owned", n_owned);
+        planned_done(&x.p);
+    }
+}
+
+/* Parts of two reductions of eight rows each: one array. One work-item's rows are few: an array is cheaper than a barrier. */
+Test(schedule, large_parts_of_reductions_share_an_array)
+{
+    for (int rows = 8; rows <= 64; rows *= 8) {
+        char text[300];
+        scheduled x;
+        int slots[2], n = 0;
+        snprintf(text, sizeof text, "kernel k(in x: f32[%d, %d], out o: f32[%d, %d]) grid ()\n"
+                 "{ let e = exp(x[...] - max(x[...], axis = 1)[:, None]); o[...] = e / sum(e, axis = 1)[:, None]; }", rows, 8192 / rows, rows, 8192 / rows);
+        schedule_ok(&x, text, &GPU, CLP_SCHEDULE_SIMT);
+        for (uint32_t i = 0; i < every(&x)->n; i++)
+            if (every(&x)->items[i].team_slot >= 0 && n < 2)
+                slots[n++] = every(&x)->items[i].team_slot;
+        cr_assert_eq(n, 2);
+        cr_expect_eq(slots[0] == slots[1], rows == 64, "%d rows", rows);
+        planned_done(&x.p);
+    }
 }
 
 /* As schedule.h draws it: each element is one work-item's. */
