@@ -40,7 +40,7 @@ static uint64_t mix(uint64_t h, uint64_t word)
     return h ^ (h >> 29);
 }
 
-static uint64_t hash(uint64_t h, const void *bytes, size_t n)
+uint64_t clpi_hash(uint64_t h, const void *bytes, size_t n)
 {
     const unsigned char *p = bytes;
     for (; n >= 8; p += 8, n -= 8) {
@@ -55,12 +55,12 @@ static uint64_t hash(uint64_t h, const void *bytes, size_t n)
 
 static uint64_t checksum(const void *key, size_t n_key, const void *value, size_t n_value)
 {
-    return hash(hash(mix(mix(1, n_key), n_value), key, n_key), value, n_value);
+    return clpi_hash(clpi_hash(mix(mix(1, n_key), n_value), key, n_key), value, n_value);
 }
 
 static void path_of(const clpi_store *store, const void *key, size_t n_key, char *out)
 {
-    snprintf(out, PATH_BYTES, "%s/%016" PRIx64 "%s", store->folder, hash(2, key, n_key), entry_end);
+    snprintf(out, PATH_BYTES, "%s/%016" PRIx64 "%s", store->folder, clpi_hash(2, key, n_key), entry_end);
 }
 
 /* ---- The folder ---- */

@@ -20,6 +20,9 @@ typedef struct clpi_store {
     uint64_t max_bytes;
 } clpi_store;
 
+/* Tells bytes apart where nobody means harm. h: the hash of what stands before them, or a number of one's own. */
+uint64_t clpi_hash(uint64_t h, const void *bytes, size_t n);
+
 void clpi_store_open(clpi_store *store);             /* makes the folder where it is not there */
 
 /* false: not there. The value is in arena. */

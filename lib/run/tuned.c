@@ -153,16 +153,13 @@ static const char *schedule_name(const clp_context *ctx)
     return clpi_cl_realisation(ctx->schedule, &ctx->limits) == CLP_SCHEDULE_SIMT ? "simt" : "vector";
 }
 
-/* FNV-1a of the kernel's text. */
+/* A hash of the kernel's text. */
 static clp_status code_of(const clp_kernel *kernel, clpi_arena *arena, const char **out)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
     clpi_str s;
     clpi_str_init(&s, arena->env);
     clpi_ir_print(kernel->ir, &s);
-    for (size_t i = 0; i < s.n; i++)
-        h = (h ^ (unsigned char)s.text[i]) * UINT64_C(0x100000001b3);
-    *out = s.failed ? NULL : clpi_arena_printf(arena, "%016" PRIx64, h);
+    *out = s.failed ? NULL : clpi_arena_printf(arena, "%016" PRIx64, clpi_hash(0, s.text, s.n));
     clpi_str_done(&s);
     return *out ? CLP_OK : CLP_ERR_OOM;
 }
