@@ -4,72 +4,40 @@
 #include "cl/schedule.h"
 
 /* The first row that fits is taken. Integers of 8 bits: 256 products of two u8 are the most that f32 adds up exactly, and its
- * multiply-add runs several times as fast as that of i32.
- * Register tiles. With 64-byte vectors there are 32 registers: 12 rows of 2 vectors are 24 accumulators, which leave room
- * for two vectors of y and the broadcast of x. With 32-byte vectors there are 16: 6 x 2. With 16-byte vectors 4 x 2 (x86) or
- * more; the least is safe. simt: 8 x 8 accumulators for each work-item, 4 loads of vectors for 64 multiply-adds.         */
-#define TILE(acc_, realisation_, vector_bytes_, rows_, vectors_)                                                                   \
-    .acc = CLP_##acc_, .realisation = CLP_SCHEDULE_##realisation_, .vector_bytes = vector_bytes_, .rows = rows_, .vectors = vectors_
-#define TILES(x_, y_, unit_, group_, instruction_) .x = CLP_##x_, .y = CLP_##y_, .needs = CLPI_DOT_AMX_##unit_, .group = group_, .tiles = instruction_
+ * multiply-add runs several times as fast as that of i32. simt: 8 x 8 accumulators for each work-item, 4 loads of vectors for 64
+ * multiply-adds.                                                                                                          */
+#define VECTOR(acc_, vector_bytes_) .acc = CLP_##acc_, .realisation = CLP_SCHEDULE_VECTOR, .vector_bytes = vector_bytes_
+#define SIMT(acc_, rows_, vectors_) .acc = CLP_##acc_, .realisation = CLP_SCHEDULE_SIMT, .rows = rows_, .vectors = vectors_
+#define TILES(x_, y_, unit_, group_, instruction_) \
+    .x = CLP_##x_, .y = CLP_##y_, .needs = CLPI_DOT_AMX_##unit_, .group = group_, .tiles = instruction_, .rows = 2 * CLPI_TILE_LANES, .vectors = 2
 static const clpi_dot_unit UNITS[] = {
-    { TILE(F32, VECTOR, 64, 32, 2), TILES(BF16, BF16, BF16, 2, "tdpbf16ps") },
-    { TILE(F32, VECTOR, 64, 12, 2), .x = CLP_BF16, .y = CLP_BF16, .needs = CLPI_DOT_AVX512_BF16, .group = 2, .call = "dot_bf16" },
-    { TILE(F32, VECTOR, 64, 12, 2) },
-    { TILE(F32, VECTOR, 32, 6, 2) },
-    { TILE(F32, VECTOR, 0, 4, 2) },
-    { TILE(F64, VECTOR, 64, 12, 2) },
-    { TILE(F64, VECTOR, 0, 4, 2) },
-    { TILE(I32, VECTOR, 64, 32, 2), TILES(I8, I8, INT8, 4, "tdpbssd") },
-    { TILE(I32, VECTOR, 64, 32, 2), TILES(I8, U8, INT8, 4, "tdpbsud") },
-    { TILE(I32, VECTOR, 64, 32, 2), TILES(U8, I8, INT8, 4, "tdpbusd") },
-    { TILE(I32, VECTOR, 64, 32, 2), TILES(U8, U8, INT8, 4, "tdpbuud") },
-    { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_U8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte" },
-    { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_I8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte" },
-    { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_I8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte", .is_biased = true },
-    { TILE(I32, VECTOR, 64, 12, 2), .x = CLP_U8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte", .is_biased = true },
-    { TILE(I32, VECTOR, 64, 12, 2), .takes_bytes = true, .packed = CLP_F32, .max_k = 256 },
-    { TILE(I32, VECTOR, 32, 6, 2), .takes_bytes = true, .packed = CLP_F32, .max_k = 256 },
-    { TILE(I32, VECTOR, 0, 4, 2), .takes_bytes = true, .packed = CLP_F32, .max_k = 256 },
-    { TILE(I32, VECTOR, 64, 12, 2) },
-    { TILE(I32, VECTOR, 0, 4, 2) },
-    { TILE(I64, VECTOR, 0, 4, 2) },
-    { TILE(F32, SIMT, 0, 8, 8) },
-    { TILE(F64, SIMT, 0, 4, 4) },
-    { TILE(I32, SIMT, 0, 8, 8) },
-    { TILE(I64, SIMT, 0, 4, 4) },
+    { VECTOR(F32, 64), TILES(BF16, BF16, BF16, 2, "tdpbf16ps") },
+    { VECTOR(F32, 64), .x = CLP_BF16, .y = CLP_BF16, .needs = CLPI_DOT_AVX512_BF16, .group = 2, .call = "dot_bf16" },
+    { VECTOR(F32, 0) },
+    { VECTOR(F64, 0) },
+    { VECTOR(I32, 64), TILES(I8, I8, INT8, 4, "tdpbssd") },
+    { VECTOR(I32, 64), TILES(I8, U8, INT8, 4, "tdpbsud") },
+    { VECTOR(I32, 64), TILES(U8, I8, INT8, 4, "tdpbusd") },
+    { VECTOR(I32, 64), TILES(U8, U8, INT8, 4, "tdpbuud") },
+    { VECTOR(I32, 64), .x = CLP_U8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte" },
+    { VECTOR(I32, 64), .x = CLP_I8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte" },
+    { VECTOR(I32, 64), .x = CLP_I8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte", .is_biased = true },
+    { VECTOR(I32, 64), .x = CLP_U8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte", .is_biased = true },
+    { VECTOR(I32, 0), .takes_bytes = true, .packed = CLP_F32, .max_k = 256 },
+    { VECTOR(I32, 0) },
+    { VECTOR(I64, 0) },
+    { SIMT(F32, 8, 8) },
+    { SIMT(F64, 4, 4) },
+    { SIMT(I32, 8, 8) },
+    { SIMT(I64, 4, 4) },
 };
-#undef TILE
+#undef VECTOR
+#undef SIMT
 #undef TILES
 
 static bool is_byte(clp_dtype d)
 {
     return d == CLP_I8 || d == CLP_U8;
-}
-
-static bool takes(const clpi_dot_unit *unit, const clpi_dot *d)
-{
-    clp_dtype x = d->a->nodes.items[d->a_value].dtype, y = d->b->nodes.items[d->b_value].dtype;
-    if (unit->takes_bytes && !(is_byte(x) && is_byte(y)))
-        return false;
-    if (unit->group > 1 && d->n <= 2)       /* its instructions want vectors of 16 bytes at least */
-        return false;
-    return (unit->x == CLP_DTYPE_NONE || unit->x == x) && (unit->y == CLP_DTYPE_NONE || unit->y == y);
-}
-
-static const clpi_dot_unit *find_unit(const clpi_cl_schedule *s, const clpi_dot *d)
-{
-    clp_dtype acc = d->acc == CLP_U32 ? CLP_I32 : d->acc == CLP_U64 ? CLP_I64 : d->acc;   /* + and * wrap alike */
-    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
-        if (UNITS[i].acc == acc && UNITS[i].realisation == s->realisation && UNITS[i].vector_bytes <= s->limits.vector_bytes &&
-            !(UNITS[i].needs & ~s->limits.dot_units) && takes(&UNITS[i], d))
-            return &UNITS[i];
-    return NULL;
-}
-
-clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d)
-{
-    clp_dtype dtype = p->group > 1 ? CLP_U32 : p->unit->packed ? p->unit->packed : d->acc;
-    return dtype == CLP_I32 ? CLP_U32 : dtype == CLP_I64 ? CLP_U64 : dtype;
 }
 
 /* Lanes of a vector: those of the device, fewer when the dot is narrower. */
@@ -82,15 +50,66 @@ static int vector_width(const clpi_cl_schedule *s, const clpi_dot *d)
     return width;
 }
 
-/* Columns of a panel: full register tiles, one vector for narrow dots; where rows must lie without gaps, what divides them. */
+/* Where one register tile has all rows of x, each vector of y is taken once: packing it would not pay. Of whole panels whose columns are
+ * neighbours, or are computed so. (No dot reads the tile that it makes.) */
+static bool takes_y_directly(const clpi_cl_schedule *s, const clpi_dot *d)
+{
+    const int width = vector_width(s, d);
+    const clpi_dot_tile tile = clpi_dot_tile_of(&s->limits, d->m, clpi_cdiv(d->n, width));
+    const clpi_mapping y = clpi_map_nest(s, d->b);
+    return tile.rows >= d->m && width > 1 && d->n % (width * tile.vectors) == 0 && y.vector_dim == d->b->rank - 1 &&
+           y.width >= width;
+}
+
+static bool takes(const clpi_cl_schedule *s, const clpi_dot_unit *unit, const clpi_dot *d)
+{
+    clp_dtype x = d->a->nodes.items[d->a_value].dtype, y = d->b->nodes.items[d->b_value].dtype;
+    if (unit->takes_bytes && !(is_byte(x) && is_byte(y)))
+        return false;
+    if (unit->group > 1 && d->n <= 2)       /* its instructions want vectors of 16 bytes at least */
+        return false;
+    if (unit->group > 1 && takes_y_directly(s, d))      /* not packed, it has no neighbours in k together */
+        return false;
+    return (unit->x == CLP_DTYPE_NONE || unit->x == x) && (unit->y == CLP_DTYPE_NONE || unit->y == y);
+}
+
+static const clpi_dot_unit *find_unit(const clpi_cl_schedule *s, const clpi_dot *d)
+{
+    clp_dtype acc = d->acc == CLP_U32 ? CLP_I32 : d->acc == CLP_U64 ? CLP_I64 : d->acc;   /* + and * wrap alike */
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
+        if (UNITS[i].acc == acc && UNITS[i].realisation == s->realisation && UNITS[i].vector_bytes <= s->limits.vector_bytes &&
+            !(UNITS[i].needs & ~s->limits.dot_units) && takes(s, &UNITS[i], d))
+            return &UNITS[i];
+    return NULL;
+}
+
+clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d)
+{
+    clp_dtype dtype = p->group > 1 ? CLP_U32 : p->unit->packed ? p->unit->packed : d->acc;
+    return dtype == CLP_I32 ? CLP_U32 : dtype == CLP_I64 ? CLP_U64 : dtype;
+}
+
+/* The register tile, as so many vectors of so many lanes: narrower where columns of the result must lie without gaps. */
+static clpi_dot_tile register_tile(const clpi_cl_schedule *s, const clpi_dot *d, int *out_width)
+{
+    const clpi_dot_unit *unit = find_unit(s, d);
+    *out_width = vector_width(s, d);
+    clpi_dot_tile tile = clpi_dot_tile_of(&s->limits, d->m, clpi_cdiv(d->n, *out_width));
+    if (unit->tiles)
+        tile = (clpi_dot_tile){ unit->rows, d->n <= *out_width ? 1 : unit->vectors };
+    while (s->program->tiles.items[d->dest].is_reshaped && d->n % (*out_width * tile.vectors) != 0) {
+        if (tile.vectors > 1)
+            tile.vectors--;
+        else
+            *out_width /= 2;
+    }
+    return tile;
+}
+
 int clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d)
 {
-    if (s->realisation != CLP_SCHEDULE_VECTOR)
-        return 1;
-    int width = vector_width(s, d), panel = d->n <= width ? width : width * find_unit(s, d)->vectors;
-    while (s->program->tiles.items[d->dest].is_reshaped && d->n % panel != 0)
-        panel /= 2;
-    return panel;
+    int width;
+    return s->realisation == CLP_SCHEDULE_VECTOR ? register_tile(s, d, &width).vectors * width : 1;
 }
 
 /* Rows of packed x, and panels of packed y, that lay a power of two apart would fall into few sets of L1: packing a row of y
@@ -100,13 +119,18 @@ enum { APART = 16 };
 static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *p)
 {
     const clpi_dot *d = step->dot;
-    p->rows = p->unit->rows;
-    p->panel = clpi_dot_padding(s, d);
-    p->width = p->panel < vector_width(s, d) ? p->panel : vector_width(s, d);
+    const clpi_dot_tile tile = register_tile(s, d, &p->width);
+    p->rows = tile.rows;
+    p->panel = tile.vectors * p->width;
     p->n_panels = (int)clpi_cdiv(d->n, p->panel);
     p->a_stride = p->k + APART;
     p->b_stride = p->panel * p->k + 2 * APART;
     p->a_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), d->m * p->a_stride, step->number, step->number);
+    if (takes_y_directly(s, d)) {
+        p->is_y_direct = true;
+        p->b_slot = -1;
+        return p->a_slot >= 0;
+    }
     p->b_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), p->n_panels * p->b_stride, step->number, step->number);
     return p->a_slot >= 0 && p->b_slot >= 0;
 }

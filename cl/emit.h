@@ -129,7 +129,8 @@ void clpi_open_unrolled(clpi_emit *e, const char *index, int n, int by);       /
 void clpi_emit_loops(clpi_emit *e);                                          /* of the nest begun, at_point inside */
 void clpi_emit_coordinates(clpi_emit *e, int from, int to);                  /* order[from .. to) out of `item` */
 void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage);            /* emit_dot_vector.c */
-void clpi_emit_packing(clpi_emit *e, const clpi_stage *stage);               /* emit_dot_pack.c: of both operands */
+void clpi_emit_packing(clpi_emit *e, const clpi_stage *stage);               /* emit_dot_pack.c: of both operands, unless y is taken directly */
+const char *clpi_whole_lanes_text(clpi_emit *e, const clpi_dot_plan *p, const clpi_dot *d, int node);     /* the node's value, as it is packed */
 const char *clpi_lane_type(const clpi_dot_plan *p, const clpi_dot *d, int width);           /* of what is packed */
 const char *clpi_slot_pointer(clpi_emit *e, const clpi_stage *stage, int slot);             /* to what is packed */
 void clpi_emit_tile_setup(clpi_emit *e, const clpi_stage *stage, int rows);  /* emit_dot_tiles.c: before rows of x are multiplied */

@@ -67,16 +67,14 @@ static void store_lanes(clpi_emit *e, const packing *p, int slot, clp_dtype dtyp
     }
 }
 
-static void store_whole_lanes(clpi_emit *e, const packing *p, int slot, clp_dtype from, const char *value)
+const char *clpi_whole_lanes_text(clpi_emit *e, const clpi_dot_plan *p, const clpi_dot *d, int node)
 {
-    clp_dtype lane = clpi_dot_lane(p->plan, p->dot), packed = p->plan->unit->packed ? p->plan->unit->packed : p->dot->acc;
+    clp_dtype lane = clpi_dot_lane(p, d), packed = p->unit->packed ? p->unit->packed : d->acc;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    clpi_prelude_cast(&e->prelude, &s, packed, from, e->width, 32, value);
-    value = clpi_take_text(e, &s);
-    if (clpi_is_int(lane))
-        value = clpi_text(e, "as_%s(%s)", clpi_cl_type(lane, e->width), value);
-    store_lanes(e, p, slot, lane, value);
+    clpi_prelude_cast(&e->prelude, &s, packed, e->nest->nodes.items[node].dtype, e->width, 32, clpi_value_text(e, node, e->width, 32));
+    const char *value = clpi_take_text(e, &s);
+    return clpi_is_int(lane) ? clpi_text(e, "as_%s(%s)", clpi_cl_type(lane, e->width), value) : value;
 }
 
 /* An element in its stored form, as unsigned bits. */
@@ -115,12 +113,10 @@ static void store_packed(clpi_emit *e)
 {
     const packing *p = e->user;
     int node = p->is_y ? p->dot->b_value : p->dot->a_value, slot = p->is_y ? p->plan->b_slot : p->plan->a_slot;
-    clp_dtype from = e->nest->nodes.items[node].dtype;
-    const char *value = clpi_value_text(e, node, e->width, 32);
     if (p->plan->group > 1)
-        store_grouped(e, p, slot, from, value);
+        store_grouped(e, p, slot, e->nest->nodes.items[node].dtype, clpi_value_text(e, node, e->width, 32));
     else
-        store_whole_lanes(e, p, slot, from, value);
+        store_lanes(e, p, slot, clpi_dot_lane(p->plan, p->dot), clpi_whole_lanes_text(e, p->plan, p->dot, node));
 }
 
 static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
@@ -158,7 +154,7 @@ static void clear_rest(clpi_emit *e, const clpi_stage *stage)
     const clpi_dot_plan *p = &stage->dot;
     int64_t columns = (int64_t)p->n_panels * p->panel;
     const int64_t first = d->k / p->group;      /* lanes from here on are not full */
-    if (columns != d->n) {
+    if (columns != d->n) {          /* never of a y that is taken directly, which has whole panels */
         clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)p->k);
         clpi_line(e, "    for (int column = %lld; column < %lld; column++)", (long long)(d->n % p->panel), (long long)p->panel);
         clpi_line(e, "        %s[%lld + row * %d + column] = 0;", clpi_slot_pointer(e, stage, p->b_slot),
@@ -180,6 +176,8 @@ void clpi_emit_packing(clpi_emit *e, const clpi_stage *stage)
     clear_rest(e, stage);
     clpi_line(e, "/* pack x row by row */");
     clpi_emit_versions(e, &stage->edges, pack_x, stage);
+    if (stage->dot.is_y_direct)
+        return;
     clpi_line(e, "/* pack y into panels of columns */");
     clpi_emit_versions(e, &stage->edges_b, pack_y, stage);
 }

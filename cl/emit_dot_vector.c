@@ -6,6 +6,8 @@
  *     panel     [k][vectors x width]       c00 c01      rows x vectors accumulators
  *     x         [rows][k]                  c10 c11      each step of k: vectors loads, rows broadcasts, rows x vectors fma
  *
+ * Of few rows, which one register tile holds, y need not be packed: each vector of it is computed, or loaded from where it lies, in the
+ * step that multiplies it.
  * After Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008; blocks are the kernel's own.     */
 #include "cl/emit.h"
 
@@ -26,16 +28,50 @@ static const char *multiply_add(clpi_emit *e, const clpi_stage *stage, const cha
     return clpi_text(e, "%s + %s * %s", sum, x, y);
 }
 
+/* Vectors of row k of y, out of its panel. */
+static void load_y(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_dot_plan *p = &stage->dot;
+    clp_dtype lane = clpi_dot_lane(p, stage->step->dot);
+    const char *type = clpi_cl_type(lane, p->width), *space = clpi_slot_space(e, p->b_slot);
+    const char *loose = p->width > 1 ? clpi_unaligned(e, type, (int)clpi_rep_bytes(lane)) : type;
+    for (int j = 0; j < p->panel / p->width; j++)
+        clpi_line(e, "const %s y%d = *(%sconst %s *)(y + k * %d + %d);", type, j, space, loose, p->panel, j * p->width);
+}
+
+/* The same of a y that is not packed: what the points of its nest are. */
+static void compute_y(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_dot *d = stage->step->dot;
+    const clpi_dot_plan *p = &stage->dot;
+    const int row = d->b->rank - 2, column = d->b->rank - 1;
+    clpi_line(e, "const int d%d = k;", row);
+    clpi_emit_nodes(e, 0);
+    e->width = p->width;
+    for (int j = 0; j < p->panel / p->width; j++) {
+        clpi_line(e, "%s y%d;", clpi_lane_type(p, d, p->width), j);
+        clpi_open(e, "%s", "");
+        clpi_line(e, "const int d%d = panel * %d + %d;", column, p->panel, j * p->width);
+        clpi_emit_nodes(e, 1);
+        clpi_line(e, "y%d = %s;", j, clpi_whole_lanes_text(e, p, d, d->b_value));
+        clpi_close(e);
+        clpi_forget_from(e, 1);
+    }
+    e->width = 1;
+    clpi_forget_from(e, 0);
+}
+
 /* One step of k for all accumulators of a register tile. */
 static void multiply_step(clpi_emit *e, const clpi_stage *stage, int rows)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
-    const char *type = clpi_lane_type(p, d, p->width), *one = clpi_lane_type(p, d, 1), *y_space = clpi_slot_space(e, p->b_slot);
-    const char *loose = p->width > 1 ? clpi_unaligned(e, type, (int)clpi_rep_bytes(clpi_dot_lane(p, d))) : type;
+    const char *one = clpi_lane_type(p, d, 1);
     int vectors = p->panel / p->width;
-    for (int j = 0; j < vectors; j++)
-        clpi_line(e, "const %s y%d = *(%sconst %s *)(y + k * %d + %d);", type, j, y_space, loose, p->panel, j * p->width);
+    if (p->is_y_direct)
+        compute_y(e, stage);
+    else
+        load_y(e, stage);
     for (int i = 0; i < rows; i++) {
         clpi_line(e, "const %s x%d = x[k + %lld];", one, i, (long long)(i * p->a_stride));
         for (int j = 0; j < vectors; j++) {
@@ -144,22 +180,25 @@ static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, const
     accumulate(e, stage, rows, c_stride);
 }
 
-void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
+/* A register tile after another, down the panels of y. */
+static void multiply(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     const clpi_tile_place *dest = &e->s->tiles[d->dest];
     const char *c_base = clpi_tile_name(e, d->dest);
-    for (int b = 0; b < d->n_batch; b++) {
-        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
+    const int64_t c_stride = dest->stride[d->n_batch], whole = d->m - d->m % p->rows;
+    for (int b = 0; b < d->n_batch; b++)
         c_base = clpi_text(e, "%s + d%d * %lld", c_base, b, (long long)dest->stride[b]);
-    }
-    clpi_emit_packing(e, stage);
-    int64_t c_stride = dest->stride[d->n_batch], whole = d->m - d->m % p->rows;
     clear_last_columns(e, stage, c_base, c_stride);
+    if (p->is_y_direct && clpi_begin_nest(e, d->b, &stage->pack_b)) {
+        e->values[d->b_value].n_uses++;
+        clpi_emit_nodes(e, -1);
+    }
     clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
-    clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), clpi_lane_type(p, d, 1),
-              clpi_slot_pointer(e, stage, p->b_slot), (long long)p->b_stride);
+    if (!p->is_y_direct)
+        clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), clpi_lane_type(p, d, 1),
+                  clpi_slot_pointer(e, stage, p->b_slot), (long long)p->b_stride);
     if (p->unit->is_biased)
         sum_columns(e, stage);
     if (whole > 0) {
@@ -178,7 +217,19 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
         clpi_close(e);
     }
     clpi_close(e);
-    if (p->unit->tiles)
+}
+
+void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_dot *d = stage->step->dot;
+    for (int b = 0; b < d->n_batch; b++)
+        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
+    clpi_emit_packing(e, stage);
+    if (stage->dot.is_y_direct)
+        clpi_emit_versions(e, &stage->edges_b, multiply, stage);
+    else
+        multiply(e, stage);
+    if (stage->dot.unit->tiles)
         clpi_line(e, "__asm__ volatile(\"tilerelease\");");
     for (int b = 0; b < d->n_batch; b++)
         clpi_close(e);

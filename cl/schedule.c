@@ -51,7 +51,7 @@ static clpi_mapping map_operand(const clpi_cl_schedule *s, const clpi_nest *n, c
     if (s->realisation == CLP_SCHEDULE_SIMT)
         return clpi_map_pack(s, n, dot, is_y);
     clpi_mapping m = clpi_map_nest(s, n);
-    while (is_y && m.vector_dim == n->n_outer + 1 && m.width > dot->panel)   /* stays in its panel */
+    while (is_y && m.vector_dim == n->n_outer + 1 && (dot->is_y_direct ? m.width > dot->width : dot->panel % m.width != 0))   /* stays in its panel */
         m.width /= 2;
     const int around = clpi_loop_around(&m);
     m.ahead = around >= 0 && n->extent[around] > ROWS_AHEAD ? ROWS_AHEAD : 0;

@@ -69,9 +69,9 @@ typedef struct clpi_row_deal { int64_t m, widest; bool has_dot; int teams; } clp
 typedef struct clpi_dot_unit {
     clp_dtype      acc;           /* of the accumulators */
     clp_schedule   realisation;
-    uint32_t       vector_bytes;  /* least native vector that it is meant for */
-    int            rows;          /* of a register tile (simt: of one work-item, at most) */
-    int            vectors;       /* of a register tile, side by side (simt: columns of one work-item, at most) */
+    uint32_t       vector_bytes;  /* vector: least native vector that it is meant for */
+    int            rows, vectors; /* simt: rows and columns of one work-item, at most. Units of tiles: those of a register tile; of
+                                     others clpi_dot_tile_of says */
     clp_dtype      x, y;          /* the only operands it takes */
     uint32_t       needs;         /* CLPI_DOT_ */
     int            group;         /* neighbours in k that lie together in a lane of 32 bits, in their stored form */
@@ -85,7 +85,7 @@ typedef struct clpi_dot_unit {
     int            max_k;
 } clpi_dot_unit;
 
-/* A dot, blocked. vector: x is packed row by row (stride a_stride), y into panels of `width * vectors` columns; for each
+/* A dot, blocked. vector: x is packed row by row (stride a_stride), y into panels of so many columns; for each
  * panel, for each `rows` rows: accumulators in registers over all of k. simt: blocks of deal.m x deal.n cover m x n; for each,
  * slices of k of both sides are packed, x and y alike with k outside, and each work-item adds to its accumulators, which are
  * the tile itself where that lives in registers (then there is one block).                                                 */
@@ -94,8 +94,9 @@ typedef struct clpi_dot_plan {
     int     group;                /* unit->group, at least 1 */
     int64_t k;                    /* lanes of k: the dot's k in groups, rounded up; to whole tiles for units of tiles */
     int     width;                /* vector: lanes of a vector */
-    int     rows;                 /* vector: of a register tile: unit->rows, fewer when the dot has fewer */
-    int     panel;                /* vector: columns of a panel of y */
+    int     rows;                 /* vector: of a register tile; the last may have fewer */
+    int     panel;                /* vector: columns of a panel of y, and of a register tile */
+    bool    is_y_direct;          /* vector: y is not packed: each vector of it is computed where it is multiplied, once */
     int     n_panels;
     int64_t a_stride;             /* elements from one row of packed x to the next; simt: from one of k to the next */
     int64_t b_stride;             /* from one panel of packed y to the next; simt: from one of k to the next */

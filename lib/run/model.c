@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "plan/work.h"
+#include "run/backend.h"
 #include "run/choose.h"
 
 /* Rates are per cycle of one compute unit. */
@@ -22,16 +23,15 @@ typedef struct machine {
     double packed;                /* elements of a dot's operands, copied */
     double l2_bytes, far_bytes, memory_bytes;     /* from the unit's own cache, from what is behind it, from memory */
     double per_sequence, per_program;
-    int    rows, columns;         /* of a dot's register tile */
+    int    lanes;                 /* f32 of a vector, on a CPU */
     double units;
 } machine;
 
 static machine cpu(const clpi_limits *l)
 {
     const double lanes = (double)l->vector_bytes / 4;
-    const int tile = l->vector_bytes >= 64 ? 12 : l->vector_bytes >= 32 ? 6 : 4;
     return (machine){ .macs = lanes, .ops = lanes, .packed = lanes / 4, .l2_bytes = 32, .far_bytes = 8, .memory_bytes = 4,
-                      .per_sequence = 2000, .per_program = 300, .rows = tile, .columns = 2 * (int)lanes, .units = l->compute_units };
+                      .per_sequence = 300, .per_program = 300, .lanes = (int)lanes, .units = l->compute_units };
 }
 
 /* A unit runs some groups at once, which hide each other's waiting: what one of them waits for counts less. */
@@ -39,33 +39,73 @@ static machine gpu(const clpi_limits *l)
 {
     enum { GROUPS_AT_ONCE = 2 };
     return (machine){ .macs = 128, .ops = 128, .packed = 64, .l2_bytes = 64, .far_bytes = 32, .memory_bytes = 16, .per_sequence = 2000,
-                      .per_program = 500, .rows = 64, .columns = 64, .units = (double)l->compute_units * GROUPS_AT_ONCE };
+                      .per_program = 500, .units = (double)l->compute_units * GROUPS_AT_ONCE };
 }
 
-static double up_to(double n, int tile)
+/* Of one product: its blocks, and the register tiles it is computed in. */
+typedef struct product {
+    double m, n, k;
+    bool   is_y_direct;           /* y is taken from where it lies, not packed */
+    double rows, columns;         /* of a register tile */
+    double sums;                  /* accumulators of it, in vectors */
+} product;
+
+static product product_of(const machine *on, const clpi_limits *l, const clpi_ir *ir, const clpi_op *op)
 {
-    return ceil(n / tile) * tile;
+    enum { GROUP = 64 };          /* rows, and columns, that a group of a GPU has at once */
+    const clpi_type *x = clpi_type_of(ir, clpi_args(ir, op)[0]), *z = &ir->types.items[op->type];
+    product p = { .m = z->rank >= 2 ? (double)z->shape[z->rank - 2] : 1, .n = z->rank >= 1 ? (double)z->shape[z->rank - 1] : 1,
+                  .k = (double)x->shape[x->rank - 1], .rows = GROUP, .columns = p.n <= GROUP / 2 ? GROUP / 2 : GROUP, .sums = 1 };
+    int lanes = on->lanes;
+    if (lanes == 0)
+        return p;
+    while (lanes > 1 && lanes / 2 >= p.n)
+        lanes /= 2;
+    const clpi_dot_tile tile = clpi_dot_tile_of(l, (int64_t)p.m, (int64_t)ceil(p.n / lanes));
+    p.rows = tile.rows;
+    p.columns = (double)lanes * tile.vectors;
+    p.sums = (double)tile.rows * tile.vectors;
+    p.is_y_direct = tile.rows >= p.m && fmod(p.n, p.columns) == 0 && clpi_op_at(ir, clpi_args(ir, op)[1])->kind != CLP_OP_transpose;
+    return p;
 }
 
-/* One dot: its products in whole tiles, narrower where it has fewer columns; copying its operands; its sums, loaded and stored;
- * and the rows of x, which are read once for each panel of y, from further away where they do not fit beside the rest.   */
+/* Multiplications, a register tile after another: one with few accumulators waits for its own sums. */
+static double tile_cycles(const machine *on, const product *p)
+{
+    enum { LATENCY = 4 };
+    const double rest = fmod(p->m, p->rows), panels = ceil(p->n / p->columns);
+    if (on->lanes == 0)
+        return ceil(p->m / p->rows) * p->rows * panels * p->columns * p->k / on->macs;
+    const double last = p->sums / p->rows * rest;
+    return panels * p->k * (floor(p->m / p->rows) * fmax(p->sums, LATENCY) + (rest > 0 ? fmax(last, LATENCY) : 0));
+}
+
+/* Of a program's sums and scratch, which are gone over again and again: they should leave half of the first cache to the rest. A group of a GPU
+ * has them in registers. */
+static double own_pace(const machine *on, const clpi_limits *l, double bytes)
+{
+    if (on->lanes == 0)
+        return INFINITY;
+    return bytes <= (double)l->l1_bytes / 2 ? 2 * on->l2_bytes : on->l2_bytes;
+}
+
+/* One dot: its products in whole tiles; copying its operands; its sums, loaded and stored; and the rows of x, which are read once for
+ * each panel of y, from further away where they do not fit beside the rest. A y that is not copied is read panel by panel, a short run of each
+ * of its rows: of many rows in turn the hardware does not fetch ahead. */
 static double dot_cycles(const machine *on, const clpi_limits *l, const clpi_ir *ir, const clpi_op *op)
 {
-    const clpi_type *x = clpi_type_of(ir, clpi_args(ir, op)[0]), *z = &ir->types.items[op->type];
-    double batch = 1, m = 1, n = 1, k = (double)x->shape[x->rank - 1];
+    enum { RUNS_AHEAD = 16 };
+    const clpi_type *z = &ir->types.items[op->type];
+    const product p = product_of(on, l, ir, op);
+    double batch = 1;
     for (int d = 0; d < z->rank - 2; d++)
         batch *= (double)z->shape[d];
-    if (z->rank >= 2)
-        m = (double)z->shape[z->rank - 2];
-    if (z->rank >= 1)
-        n = (double)z->shape[z->rank - 1];
-    const int columns = n <= on->columns / 2 ? on->columns / 2 : on->columns;
-    const double panels = ceil(n / columns), products = m * panels * columns * k;
-    const double bytes = 4 * (m * k + k * n + m * n);
-    const bool fits = bytes <= (double)l->l2_bytes, panel_fits = 4 * k * columns <= (double)l->l1_bytes;
-    double cycles = up_to(m, m < on->rows ? 1 : on->rows) / m * products / on->macs + (m * k + k * n) / on->packed + 2 * m * n / on->ops;
-    cycles += fits ? 0 : 4 * m * k * panels / on->far_bytes;
-    cycles += panel_fits ? 0 : 4 * k * columns * panels * ceil(m / on->rows) / on->l2_bytes;
+    const double panels = ceil(p.n / p.columns), x = p.m * p.k, y = p.k * p.n;
+    const bool fits = 4 * (x + y + p.m * p.n) <= (double)l->l2_bytes, panel_fits = 4 * p.k * p.columns <= (double)l->l1_bytes;
+    double cycles = tile_cycles(on, &p) + (x + (p.is_y_direct ? 0 : y)) / on->packed + 8 * p.m * p.n / own_pace(on, l, 4 * p.m * p.n);
+    cycles += fits ? 0 : 4 * x * panels / on->far_bytes;
+    cycles += panel_fits || p.is_y_direct ? 0 : 4 * p.k * p.columns * panels * ceil(p.m / p.rows) / on->l2_bytes;
+    cycles += p.is_y_direct && p.k > RUNS_AHEAD ? 4 * y / on->far_bytes : 0;
     return batch * cycles;
 }
 
@@ -90,15 +130,15 @@ static double dots_cycles(const machine *on, const clpi_limits *l, const clpi_ir
     return cycles;
 }
 
-/* Whole blocks over what of them exists, and the bytes of the blocks and the scratch of one program. */
-static double waste_of(const clpi_bound *bound, const clpi_work *w, double *out_bytes)
+/* Whole blocks over what of them exists, and the bytes of the blocks and of the scratch of one program. */
+static double waste_of(const clpi_bound *bound, const clpi_work *w, double *out_blocks, double *out_scratch)
 {
     double whole = 0, existing = 0;
-    *out_bytes = 0;
+    *out_blocks = *out_scratch = 0;
     for (int i = 0; i < w->n_operands; i++) {
         const clpi_work_traffic *t = &w->operands[i];
         const double times = (t->read > 0) + (t->written > 0);
-        *out_bytes += t->block_bytes;
+        *out_blocks += t->block_bytes;
         if (!bound->plan->ir->operands[t->operand].has_block)
             continue;
         whole += times * t->block_bytes * t->fetches;
@@ -109,7 +149,7 @@ static double waste_of(const clpi_bound *bound, const clpi_work *w, double *out_
         double bytes = x->role == CLP_SCRATCH ? (double)clp_dtype_bits(x->dtype) / 8 : 0;
         for (int d = 0; d < x->rank && bytes > 0; d++)
             bytes *= (double)bound->header[x->shape[d].id];
-        *out_bytes += bytes;
+        *out_scratch += bytes;
     }
     return whole > existing && existing > 0 ? whole / existing : 1;
 }
@@ -119,19 +159,20 @@ clp_status clpi_predict(const clpi_bound *bound, const clpi_limits *limits, clp_
 {
     const machine on = realisation == CLP_SCHEDULE_SIMT ? gpu(limits) : cpu(limits);
     clpi_work work;
-    double program_bytes;
+    double blocks, scratch;
     *out_cycles = INFINITY;
     CLP_TRY(clpi_work_count(bound, NULL, arena, &work));
     const double sequences = (double)bound->n_sequences, programs = sequences * (double)bound->n_steps;
     if (programs == 0)
         return CLP_OK;
-    const double waste = waste_of(bound, &work, &program_bytes);
+    const double waste = waste_of(bound, &work, &blocks, &scratch);
     const double others = (work.flops - work.dot_ops + work.int_ops) * waste / on.ops;
     /* What does not fit is read again by each pass over the block; what is streamed comes from a shared cache when it is there. */
-    const double pace = program_bytes <= (double)limits->l1_bytes ? 2 * on.l2_bytes : program_bytes <= (double)limits->l2_bytes ? on.l2_bytes : on.far_bytes;
+    const double bytes = blocks + scratch;
+    const double pace = bytes <= (double)limits->l1_bytes ? 2 * on.l2_bytes : bytes <= (double)limits->l2_bytes ? on.l2_bytes : on.far_bytes;
     const double touched = others > 0 ? work.bytes_streamed * waste / pace : 0;
     const double total = programs * (dots_cycles(&on, limits, bound->plan->ir) + on.per_program) + others + touched +
-                         work.bytes_streamed / on.far_bytes + sequences * on.per_sequence;
+                         work.bytes_streamed / on.far_bytes + sequences * (on.per_sequence + 2 * scratch / own_pace(&on, limits, scratch));
     const double rounds = ceil(sequences / on.units);
     *out_cycles = total / sequences * rounds + work.bytes_once / on.memory_bytes;
     return CLP_OK;

@@ -90,15 +90,18 @@ static void check_all(clp_context *ctx, const char *units)
         check(ctx, &(problem){ x, y, 26, 67, 33, false, false }, units);
         check(ctx, &(problem){ x, y, 13, 5, 7, true, false }, units);
         check(ctx, &(problem){ x, y, 3, 40, 1030, false, x != CLP_BF16 }, units);
+        check(ctx, &(problem){ x, y, 3, 64, 1030, false, x != CLP_BF16 }, units);
     }
 }
 
-/* Which functions the text of a kernel calls that multiplies x by y. */
-static bool calls(clp_context *ctx, const char *pair, const char *function)
+/* Which functions the text of a kernel calls that multiplies so many rows of x by y. */
+static bool rows_call(clp_context *ctx, int rows, const char *pair, const char *function)
 {
-    static const char text[] = "kernel d<X = i8, Y = i8, A = i32>(in x: X[8, 8], in y: Y[8, 8], out o: A[8, 8]) grid () { o[:, :] = dot(x[:, :], y[:, :], acc = A); }";
     clp_kernel *kernel;
     clpi_str s;
+    char text[300];
+    snprintf(text, sizeof text, "kernel d<X = i8, Y = i8, A = i32>(in x: X[%d, 8], in y: Y[8, 8], out o: A[%d, 8]) grid () { o[:, :] = dot(x[:, :], y[:, :], acc = A); }",
+             rows, rows);
     clpi_str_init(&s, &ctx->env);
     cr_assert_eq(clp_kernel_from_text(ctx, text, NULL, pair, &kernel), CLP_OK);
     cr_assert_eq(clpi_cl_text(&ctx->env, CLP_STAGE_CL, kernel->ir, kernel->plan, &ctx->limits, ctx->schedule, false, &s), CLP_OK);
@@ -106,6 +109,11 @@ static bool calls(clp_context *ctx, const char *pair, const char *function)
     clpi_str_done(&s);
     clp_kernel_free(kernel);
     return found;
+}
+
+static bool calls(clp_context *ctx, const char *pair, const char *function)
+{
+    return rows_call(ctx, 20, pair, function);
 }
 
 /* Pure text: every unit is reached by its row, and by no other dtypes. */
@@ -135,6 +143,7 @@ Test(units, are_chosen_by_what_the_device_has)
     }
     ctx->limits.dot_units = (uint32_t)ALL;
     cr_expect(!calls(ctx, "X=f16, Y=f16, A=f32", "asm") && !calls(ctx, "X=i16, Y=i16", "asm"), "dtypes that no unit takes");
+    cr_expect(!rows_call(ctx, 8, "X=bf16, Y=bf16, A=f32", "asm") && !rows_call(ctx, 8, "X=i8, Y=i8", "asm"), "of few rows y is not packed");
     clp_context_free(ctx);
 }
 
