@@ -50,15 +50,18 @@ static int vector_width(const clpi_cl_schedule *s, const clpi_dot *d)
     return width;
 }
 
-/* Where one register tile has all rows of x, each vector of y is taken once: packing it would not pay. Of whole panels whose columns are
- * neighbours, or are computed so. (No dot reads the tile that it makes.) */
-static bool takes_y_directly(const clpi_cl_schedule *s, const clpi_dot *d)
+/* Does y come in whole panels, in vectors along its columns? (No dot reads the tile that it makes.) */
+static bool comes_in_vectors(const clpi_cl_schedule *s, const clpi_dot *d)
 {
     const int width = vector_width(s, d);
     const clpi_dot_tile tile = clpi_dot_tile_of(&s->limits, d->m, clpi_cdiv(d->n, width));
     const clpi_mapping y = clpi_map_nest(s, d->b);
-    return tile.rows >= d->m && width > 1 && d->n % (width * tile.vectors) == 0 && y.vector_dim == d->b->rank - 1 &&
-           y.width >= width;
+    return width > 1 && d->n % (width * tile.vectors) == 0 && y.vector_dim == d->b->rank - 1 && y.width >= width;
+}
+
+static bool is_one_tile_high(const clpi_cl_schedule *s, const clpi_dot *d)
+{
+    return clpi_dot_tile_of(&s->limits, d->m, 1).rows >= d->m;
 }
 
 static bool takes(const clpi_cl_schedule *s, const clpi_dot_unit *unit, const clpi_dot *d)
@@ -68,7 +71,7 @@ static bool takes(const clpi_cl_schedule *s, const clpi_dot_unit *unit, const cl
         return false;
     if (unit->group > 1 && d->n <= 2)       /* its instructions want vectors of 16 bytes at least */
         return false;
-    if (unit->group > 1 && takes_y_directly(s, d))      /* not packed, it has no neighbours in k together */
+    if (unit->group > 1 && is_one_tile_high(s, d) && comes_in_vectors(s, d))    /* neighbours in k would have to be packed together */
         return false;
     return (unit->x == CLP_DTYPE_NONE || unit->x == x) && (unit->y == CLP_DTYPE_NONE || unit->y == y);
 }
@@ -125,13 +128,13 @@ static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *
     p->n_panels = (int)clpi_cdiv(d->n, p->panel);
     p->a_stride = p->k + APART;
     p->b_stride = p->panel * p->k + 2 * APART;
+    p->is_y_direct = p->group == 1 && comes_in_vectors(s, d);
     p->a_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), d->m * p->a_stride, step->number, step->number);
-    if (takes_y_directly(s, d)) {
-        p->is_y_direct = true;
-        p->b_slot = -1;
+    p->b_slot = -1;
+    if (p->is_y_direct && d->m <= p->rows)
         return p->a_slot >= 0;
-    }
-    p->b_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), p->n_panels * p->b_stride, step->number, step->number);
+    const int64_t panels = p->is_y_direct ? 1 : p->n_panels;
+    p->b_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), panels * p->b_stride, step->number, step->number);
     return p->a_slot >= 0 && p->b_slot >= 0;
 }
 

@@ -6,10 +6,17 @@
  *     panel     [k][vectors x width]       c00 c01      rows x vectors accumulators
  *     x         [rows][k]                  c10 c11      each step of k: vectors loads, rows broadcasts, rows x vectors fma
  *
- * Of few rows, which one register tile holds, y need not be packed: each vector of it is computed, or loaded from where it lies, in the
- * step that multiplies it.
+ * Where y comes in vectors, the first register tile of a panel packs it: it computes each vector, or loads it from where it lies, in the step
+ * that multiplies it, which hides the one behind the other, and stores it for the tiles below. Where there are none, nothing is packed.
  * After Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008; blocks are the kernel's own.     */
 #include "cl/emit.h"
+
+/* A register tile: so many of the dot's rows, by a panel. */
+typedef struct tile {
+    int     rows;
+    int64_t c_stride;             /* from one row of sums to the next */
+    bool    computes_y;           /* the first of its panel */
+} tile;
 
 static const char *multiply_add(clpi_emit *e, const clpi_stage *stage, const char *sum, const char *x, const char *y)
 {
@@ -39,12 +46,14 @@ static void load_y(clpi_emit *e, const clpi_stage *stage)
         clpi_line(e, "const %s y%d = *(%sconst %s *)(y + k * %d + %d);", type, j, space, loose, p->panel, j * p->width);
 }
 
-/* The same of a y that is not packed: what the points of its nest are. */
+/* The same out of y's nest, and into its panel if it has one. */
 static void compute_y(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     const int row = d->b->rank - 2, column = d->b->rank - 1;
+    const clp_dtype lane = clpi_dot_lane(p, d);
+    const char *loose = clpi_unaligned(e, clpi_cl_type(lane, p->width), (int)clpi_rep_bytes(lane));
     clpi_line(e, "const int d%d = k;", row);
     clpi_emit_nodes(e, 0);
     e->width = p->width;
@@ -55,6 +64,8 @@ static void compute_y(clpi_emit *e, const clpi_stage *stage)
         clpi_emit_nodes(e, 1);
         clpi_line(e, "y%d = %s;", j, clpi_whole_lanes_text(e, p, d, d->b_value));
         clpi_close(e);
+        if (p->b_slot >= 0)
+            clpi_line(e, "*(%s%s *)(y + k * %d + %d) = y%d;", clpi_slot_space(e, p->b_slot), loose, p->panel, j * p->width, j);
         clpi_forget_from(e, 1);
     }
     e->width = 1;
@@ -62,17 +73,17 @@ static void compute_y(clpi_emit *e, const clpi_stage *stage)
 }
 
 /* One step of k for all accumulators of a register tile. */
-static void multiply_step(clpi_emit *e, const clpi_stage *stage, int rows)
+static void multiply_step(clpi_emit *e, const clpi_stage *stage, const tile *t)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     const char *one = clpi_lane_type(p, d, 1);
     int vectors = p->panel / p->width;
-    if (p->is_y_direct)
+    if (t->computes_y)
         compute_y(e, stage);
     else
         load_y(e, stage);
-    for (int i = 0; i < rows; i++) {
+    for (int i = 0; i < t->rows; i++) {
         clpi_line(e, "const %s x%d = x[k + %lld];", one, i, (long long)(i * p->a_stride));
         for (int j = 0; j < vectors; j++) {
             const char *sum = clpi_text(e, "c%d_%d", i, j);
@@ -82,22 +93,22 @@ static void multiply_step(clpi_emit *e, const clpi_stage *stage, int rows)
 }
 
 /* Accumulators of another dtype than the result's: all of them stay exact for max_k steps, then they are added to it. */
-static void accumulate_apart(clpi_emit *e, const clpi_stage *stage, int rows, const char *c_type, const char *c_space, int64_t c_stride)
+static void accumulate_apart(clpi_emit *e, const clpi_stage *stage, const tile *t, const char *c_type, const char *c_space)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     int vectors = p->panel / p->width;
     const char *type = clpi_lane_type(p, d, p->width), *held = clpi_cl_type(d->acc, p->width);
     clpi_open(e, "for (int from = 0; from < %lld; from += %d)", (long long)p->k, p->unit->max_k);
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < t->rows; i++)
         for (int j = 0; j < vectors; j++)
             clpi_line(e, "%s c%d_%d = 0;", type, i, j);
     clpi_open(e, "for (int k = from; k < min(from + %d, %lld); k++)", p->unit->max_k, (long long)p->k);
-    multiply_step(e, stage, rows);
+    multiply_step(e, stage, t);
     clpi_close(e);
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < t->rows; i++)
         for (int j = 0; j < vectors; j++) {
-            const char *at = clpi_text(e, "*(%s%s *)(c + %lld)", c_space, c_type, (long long)(i * c_stride + j * p->width));
+            const char *at = clpi_text(e, "*(%s%s *)(c + %lld)", c_space, c_type, (long long)(i * t->c_stride + j * p->width));
             const char *sum = clpi_text(e, "as_%s(convert_%s(c%d_%d))", clpi_packed_type(d, p->width), held, i, j);
             if (d->accumulates)
                 clpi_line(e, "%s += %s;", at, sum);
@@ -107,7 +118,7 @@ static void accumulate_apart(clpi_emit *e, const clpi_stage *stage, int rows, co
     clpi_close(e);
 }
 
-static void accumulate(clpi_emit *e, const clpi_stage *stage, int rows, int64_t c_stride)
+static void accumulate(clpi_emit *e, const clpi_stage *stage, const tile *t)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
@@ -115,28 +126,28 @@ static void accumulate(clpi_emit *e, const clpi_stage *stage, int rows, int64_t 
     const char *type = clpi_packed_type(d, p->width), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
     const char *loose = p->width > 1 ? clpi_unaligned(e, type, (int)clpi_rep_bytes(d->acc)) : type;
     if (p->unit->tiles) {
-        clpi_emit_tiles(e, stage, rows, c_stride);
+        clpi_emit_tiles(e, stage, t->rows, t->c_stride);
         return;
     }
     if (p->unit->packed) {
-        accumulate_apart(e, stage, rows, loose, c_space, c_stride);
+        accumulate_apart(e, stage, t, loose, c_space);
         return;
     }
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < t->rows; i++)
         for (int j = 0; j < vectors; j++) {
             const char *bias = p->unit->is_biased ? clpi_text(e, " - b%d", j) : "";
             if (d->accumulates)
                 clpi_line(e, "%s c%d_%d = *(%s%s *)(c + %lld)%s;", type, i, j, c_space, loose,
-                          (long long)(i * c_stride + j * p->width), bias);
+                          (long long)(i * t->c_stride + j * p->width), bias);
             else
                 clpi_line(e, "%s c%d_%d = 0%s;", type, i, j, bias);
         }
     clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)p->k);
-    multiply_step(e, stage, rows);
+    multiply_step(e, stage, t);
     clpi_close(e);
-    for (int i = 0; i < rows; i++)
+    for (int i = 0; i < t->rows; i++)
         for (int j = 0; j < vectors; j++)
-            clpi_line(e, "*(%s%s *)(c + %lld) = c%d_%d;", c_space, loose, (long long)(i * c_stride + j * p->width), i, j);
+            clpi_line(e, "*(%s%s *)(c + %lld) = c%d_%d;", c_space, loose, (long long)(i * t->c_stride + j * p->width), i, j);
 }
 
 /* 128 times the sum of each column of a panel: what the bias of x adds to every row. */
@@ -155,12 +166,24 @@ static void sum_columns(clpi_emit *e, const clpi_stage *stage)
     clpi_close(e);
 }
 
+/* Where the sums are, and how far rows of them are apart. */
+static const char *sums_text(clpi_emit *e, const clpi_dot *d, int64_t *out_stride)
+{
+    const clpi_tile_place *dest = &e->s->tiles[d->dest];
+    const char *text = clpi_tile_name(e, d->dest);
+    for (int b = 0; b < d->n_batch; b++)
+        text = clpi_text(e, "%s + d%d * %lld", text, b, (long long)dest->stride[b]);
+    *out_stride = dest->stride[d->n_batch];
+    return text;
+}
+
 /* Of what is accumulated into, the columns that the last panel has beyond n: nobody reads their sums, but what happens to lie
  * there may be slow to add to. */
-static void clear_last_columns(clpi_emit *e, const clpi_stage *stage, const char *c_base, int64_t c_stride)
+static void clear_last_columns(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
-    int64_t columns = (int64_t)stage->dot.n_panels * stage->dot.panel;
+    int64_t columns = (int64_t)stage->dot.n_panels * stage->dot.panel, c_stride;
+    const char *c_base = sums_text(e, d, &c_stride);
     if (columns == d->n || !d->accumulates)
         return;
     clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->m);
@@ -168,44 +191,47 @@ static void clear_last_columns(clpi_emit *e, const clpi_stage *stage, const char
     clpi_line(e, "        (%s)[row * %lld + column] = 0;", c_base, (long long)c_stride);
 }
 
-static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, const char *c_base, int64_t c_stride)
+static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, bool computes_y)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
-    const char *type = clpi_packed_type(d, 1), *c_space = clpi_home_space(e->s->tiles[d->dest].home);
+    tile t = { .rows = rows, .computes_y = computes_y };
+    const char *type = clpi_packed_type(d, 1), *c_space = clpi_home_space(e->s->tiles[d->dest].home), *c_base = sums_text(e, d, &t.c_stride);
     clpi_line(e, "%s%s *const c = (%s%s *)(%s) + row * %lld + panel * %d;", c_space, type, c_space, type, c_base,
-              (long long)c_stride, p->panel);
+              (long long)t.c_stride, p->panel);
     clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_slot_space(e, p->a_slot), clpi_lane_type(p, d, 1),
               clpi_slot_pointer(e, stage, p->a_slot), (long long)p->a_stride);
-    accumulate(e, stage, rows, c_stride);
+    accumulate(e, stage, &t);
 }
 
-/* A register tile after another, down the panels of y. */
-static void multiply(clpi_emit *e, const clpi_stage *stage)
+/* The first of a panel, which computes y. */
+static void first_tile(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_dot *d = stage->step->dot;
+    if (!clpi_begin_nest(e, d->b, &stage->pack_b))
+        return;
+    e->values[d->b_value].n_uses++;
+    clpi_emit_nodes(e, -1);
+    register_tile(e, stage, stage->dot.rows, true);
+}
+
+/* Those of a panel, rows after rows; the last may have fewer. */
+static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
-    const clpi_tile_place *dest = &e->s->tiles[d->dest];
-    const char *c_base = clpi_tile_name(e, d->dest);
-    const int64_t c_stride = dest->stride[d->n_batch], whole = d->m - d->m % p->rows;
-    for (int b = 0; b < d->n_batch; b++)
-        c_base = clpi_text(e, "%s + d%d * %lld", c_base, b, (long long)dest->stride[b]);
-    clear_last_columns(e, stage, c_base, c_stride);
-    if (p->is_y_direct && clpi_begin_nest(e, d->b, &stage->pack_b)) {
-        e->values[d->b_value].n_uses++;
-        clpi_emit_nodes(e, -1);
+    const int64_t whole = d->m - d->m % p->rows, first = p->is_y_direct ? p->rows : 0;
+    if (p->is_y_direct) {
+        clpi_open(e, "%s", "");
+        clpi_line(e, "const int row = 0;");
+        clpi_emit_versions(e, &stage->edges_b, first_tile, stage);
+        clpi_close(e);
     }
-    clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
-    if (!p->is_y_direct)
-        clpi_line(e, "%sconst %s *const y = %s + panel * %lld;", clpi_slot_space(e, p->b_slot), clpi_lane_type(p, d, 1),
-                  clpi_slot_pointer(e, stage, p->b_slot), (long long)p->b_stride);
-    if (p->unit->is_biased)
-        sum_columns(e, stage);
-    if (whole > 0) {
+    if (whole > first) {
         if (p->unit->tiles)
             clpi_emit_tile_setup(e, stage, p->rows);
-        clpi_open(e, "for (int row = 0; row < %lld; row += %d)", (long long)whole, p->rows);
-        register_tile(e, stage, p->rows, c_base, c_stride);
+        clpi_open(e, "for (int row = %lld; row < %lld; row += %d)", (long long)first, (long long)whole, p->rows);
+        register_tile(e, stage, p->rows, false);
         clpi_close(e);
     }
     if (d->m > whole) {
@@ -213,23 +239,28 @@ static void multiply(clpi_emit *e, const clpi_stage *stage)
         if (p->unit->tiles)
             clpi_emit_tile_setup(e, stage, (int)(d->m - whole));
         clpi_line(e, "const int row = %lld;", (long long)whole);
-        register_tile(e, stage, (int)(d->m - whole), c_base, c_stride);
+        register_tile(e, stage, (int)(d->m - whole), false);
         clpi_close(e);
     }
-    clpi_close(e);
 }
 
 void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
+    const clpi_dot_plan *p = &stage->dot;
     for (int b = 0; b < d->n_batch; b++)
         clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
     clpi_emit_packing(e, stage);
-    if (stage->dot.is_y_direct)
-        clpi_emit_versions(e, &stage->edges_b, multiply, stage);
-    else
-        multiply(e, stage);
-    if (stage->dot.unit->tiles)
+    clear_last_columns(e, stage);
+    clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
+    if (p->b_slot >= 0)
+        clpi_line(e, "%s%s%s *const y = %s%s;", clpi_slot_space(e, p->b_slot), p->is_y_direct ? "" : "const ", clpi_lane_type(p, d, 1),
+                  clpi_slot_pointer(e, stage, p->b_slot), p->is_y_direct ? "" : clpi_text(e, " + panel * %lld", (long long)p->b_stride));
+    if (p->unit->is_biased)
+        sum_columns(e, stage);
+    tiles_of_panel(e, stage);
+    clpi_close(e);
+    if (p->unit->tiles)
         clpi_line(e, "__asm__ volatile(\"tilerelease\");");
     for (int b = 0; b < d->n_batch; b++)
         clpi_close(e);

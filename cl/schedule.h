@@ -96,7 +96,8 @@ typedef struct clpi_dot_plan {
     int     width;                /* vector: lanes of a vector */
     int     rows;                 /* vector: of a register tile; the last may have fewer */
     int     panel;                /* vector: columns of a panel of y, and of a register tile */
-    bool    is_y_direct;          /* vector: y is not packed: each vector of it is computed where it is multiplied, once */
+    bool    is_y_direct;          /* vector: the first register tile of a panel computes its vectors of y where it multiplies them, and packs them for
+                                     the tiles below: there is one packed panel at a time; none where there is one tile */
     int     n_panels;
     int64_t a_stride;             /* elements from one row of packed x to the next; simt: from one of k to the next */
     int64_t b_stride;             /* from one panel of packed y to the next; simt: from one of k to the next */
@@ -104,7 +105,7 @@ typedef struct clpi_dot_plan {
     bool    is_owned;             /* simt: dest lives in registers */
     int64_t slice;                /* simt: how many of k are packed at a time */
     int     n_buffers;            /* simt: 2: one slice is fetched while another is multiplied */
-    int     a_slot, b_slot;
+    int     a_slot, b_slot;       /* vector: b_slot -1: y is not packed */
 } clpi_dot_plan;
 
 /* The domain of a nest: loops, outermost first, and which of them is vector or dealt out. */

@@ -190,6 +190,9 @@ static inline clpi_dot_tile clpi_dot_tile_of(const clpi_limits *limits, int64_t 
     const int registers = limits->vector_bytes >= 64 ? 32 : limits->vector_bytes >= 32 ? 16 : 12;
     if (m < rows) {                   /* all rows there are, and so many more vectors; in tiles of one width */
         const int room = (registers - 1) / ((int)m + 1), most = room < MOST_VECTORS ? room : MOST_VECTORS;
+        for (int vectors = most; vectors > most / 2; vectors--)
+            if (n_vectors % vectors == 0)
+                return (clpi_dot_tile){ (int)m, vectors };
         const int64_t tiles = (n_vectors + most - 1) / most;
         return (clpi_dot_tile){ (int)m, (int)((n_vectors + tiles - 1) / tiles) };
     }

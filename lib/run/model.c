@@ -45,7 +45,7 @@ static machine gpu(const clpi_limits *l)
 /* Of one product: its blocks, and the register tiles it is computed in. */
 typedef struct product {
     double m, n, k;
-    bool   is_y_direct;           /* y is taken from where it lies, not packed */
+    bool   is_y_direct;           /* the first tile of a panel packs y as it multiplies, for those below */
     double rows, columns;         /* of a register tile */
     double sums;                  /* accumulators of it, in vectors */
 } product;
@@ -65,7 +65,7 @@ static product product_of(const machine *on, const clpi_limits *l, const clpi_ir
     p.rows = tile.rows;
     p.columns = (double)lanes * tile.vectors;
     p.sums = (double)tile.rows * tile.vectors;
-    p.is_y_direct = tile.rows >= p.m && fmod(p.n, p.columns) == 0 && clpi_op_at(ir, clpi_args(ir, op)[1])->kind != CLP_OP_transpose;
+    p.is_y_direct = fmod(p.n, p.columns) == 0 && clpi_op_at(ir, clpi_args(ir, op)[1])->kind != CLP_OP_transpose;
     return p;
 }
 
@@ -90,22 +90,23 @@ static double own_pace(const machine *on, const clpi_limits *l, double bytes)
 }
 
 /* One dot: its products in whole tiles; copying its operands; its sums, loaded and stored; and the rows of x, which are read once for
- * each panel of y, from further away where they do not fit beside the rest. A y that is not copied is read panel by panel, a short run of each
- * of its rows: of many rows in turn the hardware does not fetch ahead. */
+ * each panel of y, from further away where they do not fit beside the rest. A y that is multiplied once is read panel by panel, a short run of
+ * each of its rows: of many rows in turn the hardware does not fetch ahead. */
 static double dot_cycles(const machine *on, const clpi_limits *l, const clpi_ir *ir, const clpi_op *op)
 {
-    enum { RUNS_AHEAD = 16 };
+    enum { RUNS_AHEAD = 8, ROW_BEGINS = 30 };
     const clpi_type *z = &ir->types.items[op->type];
     const product p = product_of(on, l, ir, op);
     double batch = 1;
     for (int d = 0; d < z->rank - 2; d++)
         batch *= (double)z->shape[d];
-    const double panels = ceil(p.n / p.columns), x = p.m * p.k, y = p.k * p.n;
-    const bool fits = 4 * (x + y + p.m * p.n) <= (double)l->l2_bytes, panel_fits = 4 * p.k * p.columns <= (double)l->l1_bytes;
-    double cycles = tile_cycles(on, &p) + (x + (p.is_y_direct ? 0 : y)) / on->packed + 8 * p.m * p.n / own_pace(on, l, 4 * p.m * p.n);
+    const double panels = ceil(p.n / p.columns), x = p.m * p.k, y = p.k * p.n, panel = p.k * p.columns;
+    const bool is_y_once = p.is_y_direct && p.m <= p.rows, panel_fits = 4 * panel <= (double)l->l1_bytes;
+    const bool fits = 4 * (x + (p.is_y_direct ? panel : y) + p.m * p.n) <= (double)l->l2_bytes;
+    double cycles = tile_cycles(on, &p) + ROW_BEGINS * (p.m + p.k) + (x + (p.is_y_direct ? 0 : y)) / on->packed + 8 * p.m * p.n / own_pace(on, l, 4 * p.m * p.n);
     cycles += fits ? 0 : 4 * x * panels / on->far_bytes;
-    cycles += panel_fits || p.is_y_direct ? 0 : 4 * p.k * p.columns * panels * ceil(p.m / p.rows) / on->l2_bytes;
-    cycles += p.is_y_direct && p.k > RUNS_AHEAD ? 4 * y / on->far_bytes : 0;
+    cycles += panel_fits || is_y_once ? 0 : 4 * panel * panels * ceil(p.m / p.rows) / on->l2_bytes;
+    cycles += is_y_once && p.k > RUNS_AHEAD ? fmax(4 * y / on->far_bytes - tile_cycles(on, &p), 0) : 0;
     return batch * cycles;
 }
 
