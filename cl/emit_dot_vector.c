@@ -92,6 +92,13 @@ static void multiply_step(clpi_emit *e, const clpi_stage *stage, const tile *t)
     }
 }
 
+const char *clpi_first_step_text(clpi_emit *e)
+{
+    const clpi_plan *plan = e->p->plan;
+    const int axis = plan->arbitrary[plan->n_arbitrary - 1];
+    return clpi_text(e, "%s_id == %s", e->ir->axes[axis].name, clpi_number_text(e, CLPI_NUMBER_BOX_START, axis, 0));
+}
+
 /* Accumulators of another dtype than the result's: all of them stay exact for max_k steps, then they are added to it. */
 static void accumulate_apart(clpi_emit *e, const clpi_stage *stage, const tile *t, const char *c_type, const char *c_space)
 {
@@ -110,7 +117,9 @@ static void accumulate_apart(clpi_emit *e, const clpi_stage *stage, const tile *
         for (int j = 0; j < vectors; j++) {
             const char *at = clpi_text(e, "*(%s%s *)(c + %lld)", c_space, c_type, (long long)(i * t->c_stride + j * p->width));
             const char *sum = clpi_text(e, "as_%s(convert_%s(c%d_%d))", clpi_packed_type(d, p->width), held, i, j);
-            if (d->accumulates)
+            if (p->starts_at_zero)
+                clpi_line(e, "%s = from == 0 && %s ? %s : %s + %s;", at, clpi_first_step_text(e), sum, at, sum);
+            else if (d->accumulates)
                 clpi_line(e, "%s += %s;", at, sum);
             else
                 clpi_line(e, "%s = from > 0 ? %s + %s : %s;", at, at, sum, sum);
@@ -136,9 +145,11 @@ static void accumulate(clpi_emit *e, const clpi_stage *stage, const tile *t)
     for (int i = 0; i < t->rows; i++)
         for (int j = 0; j < vectors; j++) {
             const char *bias = p->unit->is_biased ? clpi_text(e, " - b%d", j) : "";
-            if (d->accumulates)
-                clpi_line(e, "%s c%d_%d = *(%s%s *)(c + %lld)%s;", type, i, j, c_space, loose,
-                          (long long)(i * t->c_stride + j * p->width), bias);
+            const char *at = clpi_text(e, "*(%s%s *)(c + %lld)", c_space, loose, (long long)(i * t->c_stride + j * p->width));
+            if (p->starts_at_zero)
+                clpi_line(e, "%s c%d_%d = (%s ? (%s)0 : %s)%s;", type, i, j, clpi_first_step_text(e), type, at, bias);
+            else if (d->accumulates)
+                clpi_line(e, "%s c%d_%d = %s%s;", type, i, j, at, bias);
             else
                 clpi_line(e, "%s c%d_%d = 0%s;", type, i, j, bias);
         }

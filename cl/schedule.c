@@ -1,7 +1,7 @@
 /* schedule: a program's steps as stages of one realisation.
  *
  * In: a program (lib/nest), limits. Out: a schedule. Reads in order: tiles get homes, each step its stage, dots their blocking
- * and arrays, and in simt the barriers are placed. Each part decides in a file of its own: place.c map.c dot.c sync.c.     */
+ * and arrays, and in simt the barriers are placed. Each part decides in a file of its own: place.c map.c dot.c start.c sync.c.     */
 #include "cl/schedule.h"
 
 enum {
@@ -99,6 +99,8 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
     for (uint32_t i = 0; i < steps->n; i++) {
         clpi_step *step = steps->items[i];
         clpi_stage stage = { .step = step, .team_slot = -1 };
+        if (s->realisation == CLP_SCHEDULE_VECTOR && clpi_is_left_to_dot(s->program, step))
+            continue;
         if (step->kind == CLPI_STEP_SHARED && s->realisation == CLP_SCHEDULE_SIMT) {      /* see map_group */
             if (!add_stages(s, stages, &step->body, false, arena))
                 return false;

@@ -98,6 +98,8 @@ typedef struct clpi_dot_plan {
     int     panel;                /* vector: columns of a panel of y, and of a register tile */
     bool    is_y_direct;          /* vector: the first register tile of a panel computes its vectors of y where it multiplies them, and packs them for
                                      the tiles below: there is one packed panel at a time; none where there is one tile */
+    bool    starts_at_zero;       /* vector: in the first step of the loop over the innermost arbitrary axis its sums start at zero, not at what
+                                     they are added to */
     int     n_panels;
     int64_t a_stride;             /* elements from one row of packed x to the next; simt: from one of k to the next */
     int64_t b_stride;             /* from one panel of packed y to the next; simt: from one of k to the next */
@@ -188,6 +190,10 @@ bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim);
 bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *out_plan);
 clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d);    /* what the operands are packed in; integers unsigned, to wrap */
 int  clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d);   /* columns of dest are rounded up to a multiple of this */
+
+/* start.c: the nest that clears what the dot adds to, and is left out for a dot that starts at zero; NULL: there is none. */
+const clpi_step *clpi_clearing_of(const clpi_program *p, const clpi_step *dot);
+bool clpi_is_left_to_dot(const clpi_program *p, const clpi_step *step);
 
 /* place.c: homes of tiles and other arrays. */
 /* Numbers of the steps that use it first and last. -1: out of memory. */
