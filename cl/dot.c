@@ -56,7 +56,7 @@ static bool comes_in_vectors(const clpi_cl_schedule *s, const clpi_dot *d)
     const int width = vector_width(s, d);
     const clpi_dot_tile tile = clpi_dot_tile_of(&s->limits, d->m, clpi_cdiv(d->n, width));
     const clpi_mapping y = clpi_map_nest(s, d->b);
-    return width > 1 && d->n % (width * tile.vectors) == 0 && y.vector_dim == d->b->rank - 1 && y.width >= width;
+    return width > 1 && d->n % (width * tile.vectors) == 0 && y.vector_dim == d->b->rank - 1 && y.turn_dim < 0 && y.width >= width;
 }
 
 static bool is_one_tile_high(const clpi_cl_schedule *s, const clpi_dot *d)

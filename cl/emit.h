@@ -21,6 +21,9 @@ typedef struct clpi_value {
     bool has_lanes;               /* its lanes stand in an array l<node> too */
 } clpi_value;
 
+/* A function that turns squares (emit_square.c). */
+typedef struct clpi_turn { const char *type; int columns; bool is_back; } clpi_turn;
+
 typedef struct clpi_unaligned_type { const char *type; int elem_bytes; } clpi_unaligned_type;
 
 typedef struct clpi_emit {
@@ -33,6 +36,7 @@ typedef struct clpi_emit {
     int                     indent;
     struct { clpi_number *items; uint32_t n, cap; } numbers;
     struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
+    struct { clpi_turn *items; uint32_t n, cap; } turns;
     int                     fault_words;      /* of the code */
     const char             *numbers_type;     /* its name in the text */
     bool                    is_fast;          /* printing for full blocks side by side */
@@ -40,9 +44,12 @@ typedef struct clpi_emit {
     const clpi_nest        *nest;
     const clpi_mapping     *map;
     int                     width;            /* lanes of the piece being printed */
+    int                     columns;          /* of the square being printed */
     int                     chain;            /* which of the accumulators of a reduction takes it */
     int                     ahead;            /* turns of the loop around the lanes to add: for an address to come */
     const char             *lane;             /* NULL, or the name of the lane in a loop over lanes */
+    int                     row_dim;          /* of the rows of a square, in a loop over them whose index is r; -1 */
+    bool                    is_raw;           /* values are loaded and stored as they lie in memory */
     clpi_value             *values;           /* [nest->nodes.n] */
     void                  (*at_point)(struct clpi_emit *e);   /* prints what happens at one point, or vector, of the domain */
     const void             *user;             /* of at_point */
@@ -92,6 +99,10 @@ const char *clpi_widened_text(clpi_emit *e, clp_dtype dtype, const char *text); 
 const char *clpi_ix_text(clpi_emit *e, const clpi_ix *ix);
 void        clpi_emit_load(clpi_emit *e, int node);                          /* declares v<node> */
 void        clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *value, int width, int mask_bits);
+const char *clpi_stored_vector_type(const clpi_emit *e, const clpi_access *a, int width);   /* as it lies in memory */
+int         clpi_stored_bytes(const clpi_emit *e, const clpi_access *a);      /* of one element there */
+const char *clpi_held_text(clpi_emit *e, const clpi_access *a, int mask_bits, const char *stored);      /* of a vector */
+const char *clpi_stored_text(clpi_emit *e, const clpi_access *a, int width, int mask_bits, const char *held);
 const char *clpi_place_text(clpi_emit *e, const clpi_access *a);             /* "t3[d0 * 8 + d1]", without looking */
 const char *clpi_inside_text(clpi_emit *e, const clpi_access *a);            /* the condition that it exists; NULL: it does */
 const char *clpi_pad_text(clpi_emit *e, const clpi_access *a);               /* what it is where it does not */
@@ -104,6 +115,13 @@ const char *clpi_slot_space(const clpi_emit *e, int slot);
 const char *clpi_tile_type(clp_dtype dtype, int width);                      /* in memory: held form, bool a byte */
 /* Of a dot's accumulators and packed operands: integers unsigned, so that they wrap. */
 const char *clpi_packed_type(const clpi_dot *d, int width);
+
+/* ---- Squares (emit_square.c) ---- */
+bool        clpi_is_turned(const clpi_emit *e, const clpi_access *a);        /* goes through squares in the piece being printed */
+const char *clpi_square_text(clpi_emit *e, const clpi_access *a);            /* its vector at the point being printed, as in memory */
+/* Around the loop over the columns of a square: b<turn_dim> is where it begins. */
+void        clpi_load_squares(clpi_emit *e);
+void        clpi_store_squares(clpi_emit *e);
 
 /* ---- Outs of the nest being printed (emit_out.c) ---- */
 clp_dtype   clpi_out_dtype(const clpi_emit *e, int access);                  /* of what the access gives, or takes */

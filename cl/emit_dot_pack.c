@@ -81,6 +81,8 @@ const char *clpi_whole_lanes_text(clpi_emit *e, const clpi_dot_plan *p, const cl
 static const char *element_bits(clpi_emit *e, const packing *p, clp_dtype from, const char *value)
 {
     clpi_str s;
+    if (e->is_raw && from == CLP_BF16)
+        return value;
     if (from == CLP_BF16) {
         clpi_str_init(&s, e->arena->env);
         clpi_prelude_stored(&e->prelude, &s, from, e->width, 32, value);
@@ -119,6 +121,14 @@ static void store_packed(clpi_emit *e)
         store_lanes(e, p, slot, clpi_dot_lane(p->plan, p->dot), clpi_whole_lanes_text(e, p->plan, p->dot, node));
 }
 
+/* An operand of nothing but elements, which are packed as they lie. */
+static bool is_packed_raw(const clpi_emit *e, const packing *p, int value)
+{
+    const clpi_nest *n = e->nest;
+    return p->plan->group > 1 && n->nodes.n == 1 && n->nodes.items[value].kind == CLPI_NODE_LOAD && e->map->vector_dim >= 0 &&
+           !n->accesses.items[n->nodes.items[value].access].is_tile && clpi_depends_on(n, value, e->map->vector_dim);
+}
+
 static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
 {
     const clpi_dot *d = stage->step->dot;
@@ -131,7 +141,9 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
         e->values[is_y ? d->b_value : d->a_value].n_uses++;
         e->at_point = store_packed;
         e->user = &p;
+        e->is_raw = is_packed_raw(e, &p, is_y ? d->b_value : d->a_value);
         clpi_emit_loops(e);
+        e->is_raw = false;
     }
     clpi_close(e);
 }

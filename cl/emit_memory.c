@@ -146,6 +146,38 @@ static clp_dtype access_dtype(const clpi_emit *e, const clpi_access *a)
     return a->is_tile ? e->p->tiles.items[a->target].dtype : e->ir->operands[a->target].dtype;
 }
 
+/* Is what lies in memory what is computed with? */
+static bool is_as_held(const clpi_emit *e, const clpi_access *a)
+{
+    return e->is_raw || (a->is_tile && access_dtype(e, a) != CLP_BOOL);
+}
+
+/* A value of the access's dtype as it is put there. */
+static const char *stored_text(clpi_emit *e, const clpi_access *a, int width, int mask_bits, const char *held)
+{
+    if (a->is_tile && access_dtype(e, a) != CLP_BOOL)
+        return held;
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_stored(&e->prelude, &s, access_dtype(e, a), width, mask_bits, held);
+    return clpi_take_text(e, &s);
+}
+
+const char *clpi_stored_text(clpi_emit *e, const clpi_access *a, int width, int mask_bits, const char *held)
+{
+    return e->is_raw ? held : stored_text(e, a, width, mask_bits, held);
+}
+
+const char *clpi_held_text(clpi_emit *e, const clpi_access *a, int mask_bits, const char *stored)
+{
+    if (is_as_held(e, a))
+        return stored;
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_held(&e->prelude, &s, access_dtype(e, a), e->width, mask_bits, stored);
+    return clpi_take_text(e, &s);
+}
+
 /* One element that exists, in held form. */
 static const char *element_text(clpi_emit *e, const clpi_access *a)
 {
@@ -156,7 +188,7 @@ static const char *element_text(clpi_emit *e, const clpi_access *a)
     clpi_str_init(&s, e->arena->env);
     if (clpi_is_packed(dtype))
         clpi_prelude_nibble(&e->prelude, &s, dtype, base_text(e, a), offset_text(e, a));
-    else if (a->is_tile && dtype != CLP_BOOL)
+    else if (is_as_held(e, a))
         clpi_str_puts(&s, clpi_place_text(e, a));
     else
         clpi_prelude_held(&e->prelude, &s, dtype, 1, 0, clpi_place_text(e, a));
@@ -173,7 +205,8 @@ const char *clpi_pad_text(clpi_emit *e, const clpi_access *a)
         clpi_cl_literal(&s, dtype, x->pad_bits);
     else
         clpi_cl_poison(&s, dtype);
-    return clpi_take_text(e, &s);
+    const char *held = clpi_take_text(e, &s);
+    return e->is_raw ? stored_text(e, a, 1, 0, held) : held;
 }
 
 static const char *signed_text(clpi_emit *e, const char *sign, const char *text)
@@ -215,10 +248,16 @@ static bool is_stretch(const clpi_emit *e, const clpi_access *a)
     return clpi_is_contiguous(e->s, a, e->map->vector_dim);
 }
 
-static const char *stretch_type(clpi_emit *e, const clpi_access *a)
+const char *clpi_stored_vector_type(const clpi_emit *e, const clpi_access *a, int width)
 {
     clp_dtype dtype = access_dtype(e, a);
-    return a->is_tile ? clpi_tile_type(dtype, e->width) : clpi_cl_stored_type(dtype, e->width);
+    return a->is_tile ? clpi_tile_type(dtype, width) : clpi_cl_stored_type(dtype, width);
+}
+
+int clpi_stored_bytes(const clpi_emit *e, const clpi_access *a)
+{
+    clp_dtype dtype = access_dtype(e, a);
+    return a->is_tile && dtype != CLP_BOOL ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
 }
 
 /* simt: does the stretch begin a whole number of vectors behind an address that is aligned for them? Tiles lie so; of an operand
@@ -243,7 +282,8 @@ static const char *stretch_offset(clpi_emit *e, const clpi_access *a)
 /* Asks for the line that the stretch of a later turn of the loop around begins in. */
 static void emit_fetch_ahead(clpi_emit *e, const clpi_access *a)
 {
-    if (a->is_tile || !clpi_access_varies(e->nest, a, clpi_loop_around(e->map)))
+    const int around = clpi_loop_around(e->map);
+    if (a->is_tile || around < 0 || !clpi_access_varies(e->nest, a, around))
         return;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
@@ -257,9 +297,9 @@ static void emit_fetch_ahead(clpi_emit *e, const clpi_access *a)
 static const char *stretch_text(clpi_emit *e, const clpi_access *a, bool is_const)
 {
     const char *space = a->is_tile ? clpi_home_space(e->s->tiles[a->target].home) : "__global ";
-    clp_dtype dtype = access_dtype(e, a);
-    int elem_bytes = a->is_tile && dtype != CLP_BOOL ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
-    const char *offset = stretch_offset(e, a), *type = is_wide(e, a) ? stretch_type(e, a) : clpi_unaligned(e, stretch_type(e, a), elem_bytes);
+    const char *offset = stretch_offset(e, a), *type = clpi_stored_vector_type(e, a, e->width);
+    if (!is_wide(e, a))
+        type = clpi_unaligned(e, type, clpi_stored_bytes(e, a));
     return clpi_text(e, "*(%s%s%s *)(%s + %s)", space, is_const ? "const " : "", type, base_text(e, a), offset);
 }
 
@@ -276,14 +316,7 @@ static const char *stretch_inside(clpi_emit *e, const clpi_access *a)
 
 static const char *held_vector(clpi_emit *e, const clpi_access *a, clpi_value *v)
 {
-    clp_dtype dtype = access_dtype(e, a);
-    const char *text = stretch_text(e, a, true);
-    if (a->is_tile && dtype != CLP_BOOL)
-        return text;
-    clpi_str s;
-    clpi_str_init(&s, e->arena->env);
-    clpi_prelude_held(&e->prelude, &s, dtype, e->width, v->mask_bits, text);
-    return clpi_take_text(e, &s);
+    return clpi_held_text(e, a, v->mask_bits, stretch_text(e, a, true));
 }
 
 static void use_access_lanes(clpi_emit *e, const clpi_access *a)
@@ -332,13 +365,19 @@ static void emit_load_in_turn(clpi_emit *e, int node, const clpi_access *a, cons
     e->lane = NULL;
 }
 
+/* Bools become lanes of a mask. */
+static const char *lane_sign(const clpi_emit *e, const clpi_access *a)
+{
+    return access_dtype(e, a) == CLP_BOOL && !e->is_raw ? "-" : "";
+}
+
 static void emit_load_lanes(clpi_emit *e, int node, const clpi_access *a, const char *type)
 {
     use_access_lanes(e, a);
     clpi_declare_lanes(e, type, clpi_text(e, "e%d", node), e->width);
     e->lane = "l";
     clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);
-    emit_guarded(e, a, NULL, clpi_text(e, "e%d[l]", node), access_dtype(e, a) == CLP_BOOL ? "-" : "");
+    emit_guarded(e, a, NULL, clpi_text(e, "e%d[l]", node), lane_sign(e, a));
     clpi_close(e);
     e->lane = NULL;
     clpi_line(e, "v%d = vload%d(0, e%d);", node, e->width, node);
@@ -358,11 +397,48 @@ static void emit_load_chosen(clpi_emit *e, int node, const clpi_access *a, const
     clpi_str_done(&s);
 }
 
+/* Of a value with lanes, or of the lanes that are to be stored; masks have lanes of mask_bits. */
+static const char *lanes_type(const clpi_emit *e, const clpi_access *a, clp_dtype dtype, int mask_bits)
+{
+    return e->is_raw           ? clpi_stored_vector_type(e, a, e->width)
+           : dtype == CLP_BOOL ? clpi_cl_mask_type(mask_bits, e->width)
+                               : clpi_cl_type(dtype, e->width);
+}
+
+static const char *pad_vector(clpi_emit *e, const clpi_access *a, const char *type)
+{
+    const char *pad = clpi_pad_text(e, a);
+    return clpi_text(e, "(%s)(%s%s)", type, lane_sign(e, a), pad);
+}
+
+/* The condition that a stretch begins inside, where one that does not has no lane inside; NULL: one that does not may have. */
+static const char *stretch_begins(clpi_emit *e, const clpi_access *a)
+{
+    const int last = a->rank - 1;
+    const bool ends_only = a->ix[last].node < 0 && a->ix[last].add >= 0 && (a->is_tile || !clpi_has_low_edge(&e->ir->operands[a->target], last));
+    return ends_only && !clpi_is_simt(e) ? clpi_inside_text(e, a) : NULL;
+}
+
+/* A stretch that may not be whole: all at once, lane by lane, or nothing but the pad. */
+static void emit_load_cut(clpi_emit *e, int node, const clpi_access *a, const char *type, const char *inside)
+{
+    const char *begins = stretch_begins(e, a);
+    clpi_line(e, begins ? "%s v%d = %s;" : "%s v%d;", type, node, begins ? pad_vector(e, a, type) : "");
+    clpi_line(e, "if (%s)", inside);
+    clpi_line(e, "    v%d = %s;", node, held_vector(e, a, &e->values[node]));
+    clpi_open(e, begins ? "else if (%s)" : "else", begins);
+    if (goes_in_turn(e, a))
+        emit_load_in_turn(e, node, a, type);
+    else
+        emit_load_lanes(e, node, a, type);
+    clpi_close(e);
+}
+
 static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_value *v)
 {
     clp_dtype dtype = clpi_loaded(access_dtype(e, a));
     v->mask_bits = dtype == CLP_BOOL ? 8 : 0;
-    const char *type = dtype == CLP_BOOL ? clpi_cl_mask_type(8, e->width) : clpi_cl_type(dtype, e->width);
+    const char *type = lanes_type(e, a, dtype, 8);
     const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;
     if (e->map->ahead && is_stretch(e, a) && !inside)
         emit_fetch_ahead(e, a);
@@ -370,22 +446,23 @@ static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_
         clpi_line(e, "const %s v%d = %s;", type, node, held_vector(e, a, v));
     } else if (is_stretch(e, a) && !inside) {
         emit_load_chosen(e, node, a, type, v);
+    } else if (inside && a->mask < 0) {
+        emit_load_cut(e, node, a, type, inside);
+        forget_access_lanes(e, a);
     } else {
         clpi_line(e, "%s v%d;", type, node);
-        if (inside && a->mask < 0) {
-            clpi_line(e, "if (%s)", inside);
-            clpi_line(e, "    v%d = %s;", node, held_vector(e, a, v));
-            clpi_open(e, "else");
-        } else {
-            clpi_open(e, "%s", "");
-        }
-        if (goes_in_turn(e, a))
-            emit_load_in_turn(e, node, a, type);
-        else
-            emit_load_lanes(e, node, a, type);
+        clpi_open(e, "%s", "");
+        emit_load_lanes(e, node, a, type);
         clpi_close(e);
         forget_access_lanes(e, a);
     }
+}
+
+static void emit_load_turned(clpi_emit *e, int node, const clpi_access *a, clpi_value *v)
+{
+    clp_dtype dtype = clpi_loaded(access_dtype(e, a));
+    v->mask_bits = dtype == CLP_BOOL ? 8 : 0;
+    clpi_line(e, "const %s v%d = %s;", lanes_type(e, a, dtype, 8), node, clpi_held_text(e, a, v->mask_bits, clpi_square_text(e, a)));
 }
 
 void clpi_emit_load(clpi_emit *e, int node)
@@ -394,12 +471,15 @@ void clpi_emit_load(clpi_emit *e, int node)
     clpi_value *v = &e->values[node];
     if (clpi_is_owned(e, a)) {
         clpi_line(e, "const %s v%d = %s;", clpi_cl_type(clpi_loaded(access_dtype(e, a)), v->width), node, clpi_place_text(e, a));
+    } else if (clpi_is_turned(e, a)) {
+        emit_load_turned(e, node, a, v);
     } else if (v->width == 1) {
         if (is_register(e, a) && a->mask < 0) {
             v->text = clpi_place_text(e, a);
             return;
         }
-        emit_guarded(e, a, clpi_text(e, "%s ", clpi_cl_type(clpi_loaded(access_dtype(e, a)), 1)), clpi_text(e, "v%d", node), "");
+        const char *type = e->is_raw ? clpi_stored_vector_type(e, a, 1) : clpi_cl_type(clpi_loaded(access_dtype(e, a)), 1);
+        emit_guarded(e, a, clpi_text(e, "%s ", type), clpi_text(e, "v%d", node), "");
     } else {
         emit_load_vector(e, node, a, v);
     }
@@ -419,11 +499,7 @@ static void emit_store_one(clpi_emit *e, const clpi_access *a, const char *value
     if (clpi_is_packed(dtype)) {
         clpi_prelude_nibble_store(&e->prelude, &s, base_text(e, a), offset_text(e, a), value);
     } else {
-        clpi_str_add(&s, "%s = ", clpi_place_text(e, a));
-        if (is_register(e, a) || (a->is_tile && dtype != CLP_BOOL))
-            clpi_str_puts(&s, value);
-        else
-            clpi_prelude_stored(&e->prelude, &s, dtype, 1, 0, value);
+        clpi_str_add(&s, "%s = %s", clpi_place_text(e, a), is_register(e, a) ? value : clpi_stored_text(e, a, 1, 0, value));
     }
     if (inside)
         clpi_line(e, "if (%s)", inside);
@@ -433,26 +509,19 @@ static void emit_store_one(clpi_emit *e, const clpi_access *a, const char *value
 
 static void emit_store_stretch(clpi_emit *e, const clpi_access *a, const char *value, int mask_bits)
 {
-    clp_dtype dtype = access_dtype(e, a);
-    clpi_str s;
-    clpi_str_init(&s, e->arena->env);
-    if (a->is_tile && dtype != CLP_BOOL)
-        clpi_str_puts(&s, value);
-    else
-        clpi_prelude_stored(&e->prelude, &s, dtype, e->width, mask_bits, value);
-    clpi_line(e, "%s = %s;", stretch_text(e, a, false), s.text);
-    clpi_str_done(&s);
+    clpi_line(e, "%s = %s;", stretch_text(e, a, false), clpi_stored_text(e, a, e->width, mask_bits, value));
 }
 
 static void emit_store_lanes(clpi_emit *e, const clpi_access *a, clp_dtype dtype, const char *value, int mask_bits)
 {
-    const char *type = dtype == CLP_BOOL ? clpi_cl_mask_type(mask_bits, e->width) : clpi_cl_type(dtype, e->width);
+    const bool is_mask = dtype == CLP_BOOL && !e->is_raw;
+    const char *type = lanes_type(e, a, dtype, mask_bits);
     if (goes_in_turn(e, a)) {
         clpi_line(e, "%s e = %s;", type, value);
         clpi_line(e, "#pragma unroll 1");
         e->lane = "l";
         clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);
-        emit_store_one(e, a, dtype == CLP_BOOL ? "(e.s0 != 0)" : "e.s0");
+        emit_store_one(e, a, is_mask ? "(e.s0 != 0)" : "e.s0");
         clpi_line(e, e->width == 4 ? "e = e.s1230;" : "e = e.s10;");
         clpi_close(e);
         e->lane = NULL;
@@ -463,7 +532,7 @@ static void emit_store_lanes(clpi_emit *e, const clpi_access *a, clp_dtype dtype
     clpi_line(e, "vstore%d(%s, 0, e);", e->width, value);
     e->lane = "l";
     clpi_open(e, "for (int l = 0; l < %d; l++)", e->width);
-    emit_store_one(e, a, dtype == CLP_BOOL ? "(e[l] != 0)" : "e[l]");
+    emit_store_one(e, a, is_mask ? "(e[l] != 0)" : "e[l]");
     clpi_close(e);
     e->lane = NULL;
 }
@@ -479,6 +548,10 @@ void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *valu
         clpi_line(e, "%s = %s;", clpi_place_text(e, a), value);
         return;
     }
+    if (clpi_is_turned(e, a)) {
+        clpi_line(e, "%s = %s;", clpi_square_text(e, a), clpi_stored_text(e, a, width, mask_bits, value));
+        return;
+    }
     const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;
     if (is_stretch(e, a) && !inside && a->mask < 0) {
         emit_store_stretch(e, a, value, mask_bits);
@@ -489,7 +562,8 @@ void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *valu
         e->indent++;
         emit_store_stretch(e, a, value, mask_bits);
         e->indent--;
-        clpi_open(e, "else");
+        const char *begins = stretch_begins(e, a);
+        clpi_open(e, begins ? "else if (%s)" : "else", begins);
     } else {
         clpi_open(e, "%s", "");
     }

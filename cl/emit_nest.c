@@ -2,8 +2,8 @@
  *
  * In: a nest and its mapping. Out: loops in the mapping's order, kept dimensions outside, reduced or scanned ones inside with
  * their accumulators around them. vector: the vector dimension in steps of its width, then what is left over in narrower
- * pieces, so that no lane is wasted and none is out. simt: the kept domain dealt out, or one reduction done jointly; what teams
- * share is in emit_team.c.                                                                                                 */
+ * pieces, so that no lane is wasted and none is out; likewise the dimension that is turned, square by square (emit_square.c). simt:
+ * the kept domain dealt out, or one reduction done jointly; what teams share is in emit_team.c.                             */
 #include "cl/emit.h"
 
 static void emit_level(clpi_emit *e, int at);
@@ -80,6 +80,72 @@ static void emit_vector_loop(clpi_emit *e, int at, int dim)
         done += width;
     }
     e->width = 1;
+}
+
+/* The columns of a square, one after another; unrolled where that is little, so that the square stays in registers. */
+static void emit_columns(clpi_emit *e, int at, int dim)
+{
+    enum { LITTLE = 8 };
+    clpi_load_squares(e);
+    if (e->is_fast && e->nest->nodes.n <= LITTLE)
+        clpi_line(e, "#pragma unroll");
+    if (scans_backwards(e, dim))
+        clpi_open(e, "for (int d%d = b%d + %d; d%d >= b%d; d%d--)", dim, dim, e->columns - 1, dim, dim, dim);
+    else
+        clpi_open(e, "for (int d%d = b%d; d%d < b%d + %d; d%d++)", dim, dim, dim, dim, e->columns, dim);
+    emit_body(e, at);
+    clpi_close(e);
+    clpi_store_squares(e);
+}
+
+static void emit_square(clpi_emit *e, int at, int dim, int columns)
+{
+    e->columns = columns;
+    if (e->map->turn_columns)
+        emit_vector_loop(e, at, e->map->vector_dim);
+    else
+        emit_columns(e, at, dim);
+}
+
+static void emit_whole_squares(clpi_emit *e, int at, int dim, int columns)
+{
+    const long long whole = (long long)(e->nest->extent[dim] / columns * columns);
+    if (whole == 0)
+        return;
+    if (scans_backwards(e, dim))
+        clpi_open(e, "for (int b%d = %lld; b%d >= 0; b%d -= %d)", dim, whole - columns, dim, dim, columns);
+    else
+        clpi_open(e, "for (int b%d = 0; b%d < %lld; b%d += %d)", dim, dim, whole, dim, columns);
+    emit_square(e, at, dim, columns);
+    clpi_close(e);
+}
+
+/* What is left over, in squares of fewer columns, the wider ones first; from the end where the scan begins there. */
+static void emit_narrow_squares(clpi_emit *e, int at, int dim, int columns)
+{
+    const int64_t n = e->nest->extent[dim];
+    const int rest = (int)(n % columns);
+    for (int k = columns / 2; k >= 1; k /= 2) {
+        const int fewer = scans_backwards(e, dim) ? columns / 2 / k : k;
+        if (!(rest & fewer))
+            continue;
+        clpi_open(e, "%s", "");
+        clpi_line(e, "const int b%d = %lld;", dim, (long long)(n - rest + (rest & ~(2 * fewer - 1))));
+        emit_square(e, at, dim, fewer);
+        clpi_close(e);
+    }
+}
+
+static void emit_turned_loop(clpi_emit *e, int at, int dim)
+{
+    const int columns = e->map->turn_columns ? e->map->turn_columns : e->width;
+    if (scans_backwards(e, dim)) {
+        emit_narrow_squares(e, at, dim, columns);
+        emit_whole_squares(e, at, dim, columns);
+    } else {
+        emit_whole_squares(e, at, dim, columns);
+        emit_narrow_squares(e, at, dim, columns);
+    }
 }
 
 /* `item`, dealt out, as the coordinates order[from .. to). */
@@ -202,9 +268,16 @@ static void emit_from(clpi_emit *e, int at)
         e->at_point(e);
         return;
     }
-    int dim = e->map->order[at];
-    if (dim == e->map->vector_dim && e->map->width > 1)
+    const clpi_mapping *m = e->map;
+    const int dim = m->order[at];
+    if (dim == m->vector_dim && m->turn_columns)
+        emit_turned_loop(e, at, m->turn_dim);
+    else if (dim == m->vector_dim && m->width > 1)
         emit_vector_loop(e, at, dim);
+    else if (dim == m->turn_dim && m->turn_columns)
+        emit_columns(e, at, dim);
+    else if (dim == m->turn_dim && e->width > 1)
+        emit_turned_loop(e, at, dim);
     else
         emit_plain_loop(e, at, dim);
 }

@@ -42,6 +42,7 @@ bool clpi_begin_nest(clpi_emit *e, const clpi_nest *n, const clpi_mapping *m)
     e->map = m;
     e->width = 1;
     e->lane = NULL;
+    e->row_dim = -1;
     e->values = CLPI_NEW_N(e->arena, clpi_value, n->nodes.n + 1);
     if (!e->values)
         return false;
@@ -80,12 +81,16 @@ static const char *domain_text(clpi_emit *e, const clpi_ix *ix)
 {
     if (ix->dim < 0)
         return clpi_text(e, "%lld", (long long)ix->add);
-    bool in_lane = e->lane && e->map->vector_dim == ix->dim;
-    bool is_ahead = e->ahead && ix->dim == clpi_loop_around(e->map);
-    const char *text = in_lane ? clpi_text(e, "d%d + %s", ix->dim, e->lane)
-                       : is_ahead ? clpi_text(e, "d%d + %d", ix->dim, e->ahead) : clpi_text(e, "d%d", ix->dim);
+    const char *text = clpi_text(e, "d%d", ix->dim);
+    bool is_sum = false;
+    if (e->ahead && ix->dim == clpi_loop_around(e->map))
+        text = clpi_text(e, "%s + %d", text, e->ahead), is_sum = true;
+    if (ix->dim == e->row_dim)
+        text = clpi_text(e, "%s + r", text), is_sum = true;
+    if (e->lane && e->map->vector_dim == ix->dim)
+        text = clpi_text(e, "%s + %s", text, e->lane), is_sum = true;
     if (ix->mul != 1)
-        text = clpi_text(e, in_lane || is_ahead ? "(%s) * %lld" : "%s * %lld", text, (long long)ix->mul);
+        text = clpi_text(e, is_sum ? "(%s) * %lld" : "%s * %lld", text, (long long)ix->mul);
     if (ix->add == 0)
         return text;
     int64_t span = (e->nest->extent[ix->dim] - 1) * ix->mul, far = (span < 0 ? -span : span) + (ix->add < 0 ? -ix->add : ix->add);

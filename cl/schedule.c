@@ -42,22 +42,6 @@ static void find_edges(clpi_stage *stage, const clpi_cl_schedule *s, clpi_arena 
         add_edges(&stage->edges, s, step->body.items[i]->nest, arena);
 }
 
-/* Packing reads the rows of a block, which are short and far apart: too short for a CPU to see by itself what comes next. Matmul of 1024
- * cubed spends 11 % of its time on packing with it, 17 % without. */
-enum { ROWS_AHEAD = 8 };
-
-static clpi_mapping map_operand(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_dot_plan *dot, bool is_y)
-{
-    if (s->realisation == CLP_SCHEDULE_SIMT)
-        return clpi_map_pack(s, n, dot, is_y);
-    clpi_mapping m = clpi_map_nest(s, n);
-    while (is_y && m.vector_dim == n->n_outer + 1 && (dot->is_y_direct ? m.width > dot->width : dot->panel % m.width != 0))   /* stays in its panel */
-        m.width /= 2;
-    const int around = clpi_loop_around(&m);
-    m.ahead = around >= 0 && n->extent[around] > ROWS_AHEAD ? ROWS_AHEAD : 0;
-    return m;
-}
-
 /* The slot of a stage before this one in the same shared loop, whose steps have one number, if it is large enough; -1: none. It costs a
  * barrier, so few parts have a slot of their own.                                                                        */
 enum { FEW_PARTS = 1024 };
@@ -115,8 +99,8 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
         if (step->kind == CLPI_STEP_DOT) {
             if (!clpi_plan_dot(s, step, arena, &stage.dot))
                 return false;
-            stage.pack_a = map_operand(s, step->dot->a, &stage.dot, false);
-            stage.pack_b = map_operand(s, step->dot->b, &stage.dot, true);
+            stage.pack_a = clpi_map_operand(s, step->dot->a, &stage.dot, false);
+            stage.pack_b = clpi_map_operand(s, step->dot->b, &stage.dot, true);
         }
         if (!in_shared)
             find_edges(&stage, s, arena);

@@ -115,7 +115,10 @@ typedef struct clpi_mapping {
     int order[CLP_MAX_RANK], n_order;    /* domain dimensions after the outer ones; the reduced (or scanned) last */
     int n_kept;                   /* how many of them stay in the result: the first of order */
     int vector_dim, width;        /* -1 and 1 when scalar; simt: a run of columns of a team's member, or of packing */
-    int ahead;                    /* vector: of the loop around the lanes, for how many turns to come memory is asked; 0: not */
+    int ahead;                    /* vector: of the loop around the lanes, or around squares, for how many turns to come memory is asked; 0: not */
+    int turn_dim;                 /* vector: what lies along this dimension, while the lanes run along vector_dim, is loaded and stored as
+                                     squares of both, turned in registers; the last of order, in steps of a square; -1: nothing does */
+    int turn_columns;             /* 0: squares have as many columns as lanes; else so many, and the loop over the lanes is inside that over them */
     int chains;                   /* vector: accumulators of each reduction over the lanes, taken in turn: its latency is hidden */
     bool is_teamed;               /* simt: dealt out as `deal` says; the members of a team reduce their rows together */
     bool unrolls_rows, unrolls_columns;   /* teamed: they count arrays in registers, which need constants as indices */
@@ -178,11 +181,13 @@ bool clpi_is_teamable(const clpi_nest *n);                         /* no order, 
 
 /* map.c: loops, lanes and work-items of a nest. */
 clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n);
-clpi_mapping clpi_map_pack(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_dot_plan *p, bool is_y);   /* simt: of an operand of a dot */
+clpi_mapping clpi_map_operand(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_dot_plan *p, bool is_y);      /* of a dot */
 int clpi_loop_around(const clpi_mapping *m);                       /* the dimension of the loop around that over the lanes; -1: none */
 clpi_mapping clpi_map_check(const clpi_cl_schedule *s, const clpi_nest *n);     /* one point after another; simt: jointly */
 /* Does the access run along `dim` through neighbouring elements? Refs: provided their last stride is 1. */
 bool clpi_is_contiguous(const clpi_cl_schedule *s, const clpi_access *a, int dim);
+/* Does it run so along `turn`, and along `dim` in equal steps, whatever they are? */
+bool clpi_is_across(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_access *a, int dim, int turn);
 bool clpi_depends_on(const clpi_nest *n, int node, int dim);       /* does the node's value change along the domain dimension? */
 bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim);
 

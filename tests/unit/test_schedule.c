@@ -125,6 +125,33 @@ Test(schedule, lanes_are_reduced_last)
     planned_done(&x.p);
 }
 
+Test(schedule, what_lies_across_the_lanes_is_turned)
+{
+    static const struct { const char *body; int vector_dim, turn_dim; } nests[] = {
+        { "o[...] = transpose(x[...]);", 1, 0 },
+        { "o[...] = transpose(x[...]) + y[...];", 1, 0 },
+        { "o[...] = transpose(x[...] * flip(x[...], axis = 0));", 0, 1 },                  /* two loads along the lanes, one store across */
+        { "o[...] = cumsum(y[...], axis = 1);", 0, 1 },                        /* in order along what is contiguous: lanes take rows */
+        { "o[...] = cumsum(y[...], axis = 0);", 1, -1 },
+        { "o[...] = y[...];", 1, -1 },
+        { "let r = iota([64, 32], axis = 0) + iota([64, 32], axis = 1); o[...] = y[r % 64, r % 32];", 1, -1 },     /* a gather */
+    };
+    for (size_t i = 0; i < sizeof nests / sizeof *nests; i++) {
+        char text[400];
+        scheduled x;
+        snprintf(text, sizeof text, "kernel k(in x: f32[32, 64], in y: f32[64, 32], out o: f32[64, 32]) grid () { %s }", nests[i].body);
+        schedule_ok(&x, text, &CPU, CLP_SCHEDULE_VECTOR);
+        const clpi_mapping *m = &stage_at(every(&x), 0, CLPI_STEP_NEST)->map;
+        cr_expect_eq(m->vector_dim, nests[i].vector_dim, "%s: lanes along %d", nests[i].body, m->vector_dim);
+        cr_expect_eq(m->turn_dim, nests[i].turn_dim, "%s: turned along %d", nests[i].body, m->turn_dim);
+        cr_expect(m->turn_dim < 0 || m->order[m->n_order - 1] == m->turn_dim, "%s", nests[i].body);
+        planned_done(&x.p);
+        schedule_ok(&x, text, &CPU, CLP_SCHEDULE_SIMT);
+        cr_expect_eq(stage_at(every(&x), 0, CLPI_STEP_NEST)->map.turn_dim, -1, "%s", nests[i].body);
+        planned_done(&x.p);
+    }
+}
+
 Test(schedule, lanes_in_order_are_no_vectors)
 {
     scheduled x;

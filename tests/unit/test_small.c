@@ -30,6 +30,9 @@ static const struct { const char *text; int n; int rank[MAX_ARRAYS]; int64_t sha
     { "kernel axes(in x: i32[A, B, C, D, E] block [2, 2, 1, 3, 4] at (a, b, c, d, e), out o: i32[A, B, C, D, E] block [2, 2, 1, 3, 4] at (a, b, c, d, e))\n"
       "grid (a = cdiv(A, 2), b = cdiv(B, 2), c = C, d = cdiv(D, 3), e = cdiv(E, 4)) { o[...] = x[...] * 3 + program_id(b) - program_id(e); }",
       2, { 5, 5 }, { { 3, 4, 2, 5, 6 }, { 3, 4, 2, 5, 6 } } },
+    { "kernel turned(in x: i32[M, N] block [11, 19] at (i, j), out t: i32[N, M] block [19, 11] at (j, i), out s: i32[M, N] block [11, 19] at (i, j))\n"
+      "grid (i = cdiv(M, 11), j = cdiv(N, 19)) { t[...] = transpose(x[...]); s[...] = cummax(x[...], axis = 1); }",
+      3, { 2, 2, 2 }, { { 20, 40 }, { 40, 20 }, { 20, 40 } } },
 };
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
 
