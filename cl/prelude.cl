@@ -152,18 +152,21 @@ $T $f($T a)
     return @select(a > ($T)(0), ($T)(1), @select(a < ($T)(0), ($T)(-1), ($T)(0)));
 }
 //# min floats
-/* NaN if either is. */
+/* NaN if either is. The comparison keeps a then; what looks at b does not wait for a, which is often the result before. Not `b : least`:
+ * compilers would make one choice of the two, and no minimum. */
 $T $f($T a, $T b)
 {
-    return ((a < b) | (a != a)) ? a : b;
+    $T least = b < a ? b : a;
+    return b != b ? ($T)(NAN) : least;
 }
 //# min ints
 = min($a, $b)
 //# max floats
-/* NaN if either is. */
+/* NaN if either is, as in min. */
 $T $f($T a, $T b)
 {
-    return ((a > b) | (a != a)) ? a : b;
+    $T most = b > a ? b : a;
+    return b != b ? ($T)(NAN) : most;
 }
 //# max ints
 = max($a, $b)

@@ -28,16 +28,24 @@
  *
  * NaN gives NaN. Where a device flushes subnormals they count as zeros of their sign.                                   */
 
-/*@ exp: */
-/* e^x = 2^n e^r with |r| <= ln2 / 2. Adding 1.5 * 2^23 leaves n in the low bits. 2^n is applied in two halves, so that the
- * last product rounds a subnormal result, or overflows, once.                                                            */
-FN F NAME(exp)(F x)
+/*@ raise: */
+/* p 2^n, of t = 0x1.8001fcp23 + n, which has n + 254 in its low bits: n and twice the bias of an exponent. 2^n is applied in two
+ * halves, so that the last product rounds a subnormal result, or overflows, once: n + 254 is moved to where exponents stand; half
+ * of it makes the first factor, and what is left the second.                                                                 */
+FN F NAME(raise)(F p, F t)
 {
-    F highest = K(89.0f), lowest = K(-104.0f);
-    F y = SELECT(x > highest, highest, x);
-    y = SELECT(y < lowest, lowest, y);
-    F t = FMA(y, K(0x1.715476p0f), K(0x1.8p23f));
-    F n = t - K(0x1.8p23f);
+    U u = AS_U(t);
+    U first = (u << 22u) & 0x7f800000u;
+    return p * AS_F(first) * AS_F((u << 23u) - first);
+}
+
+/*@ exp_parts: */
+/* e^y = e^r 2^n with |r| <= ln2 / 2: returns e^r, gives t = n + magic. Adding 1.5 * 2^23, and an integer that is of use there, leaves
+ * n in the low bits.                                                                                                         */
+FN F NAME(exp_parts)(F y, F magic, F *out_t)
+{
+    F t = FMA(y, K(0x1.715476p0f), magic);
+    F n = t - magic;
     F r = FMA(n, K(-0x1.62e43p-1f), y);
     r = FMA(n, K(0x1.05c61p-29f), r);
     F p = FMA(K(0x1.6ac324p-10f), r, K(0x1.123ec2p-7f));
@@ -45,29 +53,43 @@ FN F NAME(exp)(F x)
     p = FMA(p, r, K(0x1.55548ap-3f));
     p = FMA(p, r, K(0x1.fffffcp-2f));
     p = FMA(p, r, K(1.0f));
-    p = FMA(p, r, K(1.0f));
-    U v = AS_U(t) - 0x4b3fff00u; /* n + 256 */
-    U v1 = v >> 1u;
-    return p * AS_F((v1 - 1u) << 23u) * AS_F((v - v1 - 1u) << 23u);
+    *out_t = t;
+    return FMA(p, r, K(1.0f));
 }
 
-/*@ exp2: */
-FN F NAME(exp2)(F x)
+/*@ exp: exp_parts raise */
+FN F NAME(exp)(F x)
 {
-    F highest = K(129.0f), lowest = K(-151.0f);
+    F highest = K(89.0f), lowest = K(-104.0f), t;
     F y = SELECT(x > highest, highest, x);
     y = SELECT(y < lowest, lowest, y);
-    F t = y + K(0x1.8p23f);
-    F r = y - (t - K(0x1.8p23f));
+    F p = NAME(exp_parts)(y, K(0x1.8001fcp23f), &t);
+    return NAME(raise)(p, t);
+}
+
+/*@ exp2_parts: */
+/* Likewise 2^y = 2^r 2^n with |r| <= 1/2. */
+FN F NAME(exp2_parts)(F y, F magic, F *out_t)
+{
+    F t = y + magic;
+    F r = y - (t - magic);
     F p = FMA(K(0x1.4bdd6ap-13f), r, K(0x1.5fbccep-10f));
     p = FMA(p, r, K(0x1.3b21cap-7f));
     p = FMA(p, r, K(0x1.c6ada8p-5f));
     p = FMA(p, r, K(0x1.ebfbe6p-3f));
     p = FMA(p, r, K(0x1.62e432p-1f));
-    p = FMA(p, r, K(1.0f));
-    U v = AS_U(t) - 0x4b3fff00u;
-    U v1 = v >> 1u;
-    return p * AS_F((v1 - 1u) << 23u) * AS_F((v - v1 - 1u) << 23u);
+    *out_t = t;
+    return FMA(p, r, K(1.0f));
+}
+
+/*@ exp2: exp2_parts raise */
+FN F NAME(exp2)(F x)
+{
+    F highest = K(129.0f), lowest = K(-151.0f), t;
+    F y = SELECT(x > highest, highest, x);
+    y = SELECT(y < lowest, lowest, y);
+    F p = NAME(exp2_parts)(y, K(0x1.8001fcp23f), &t);
+    return NAME(raise)(p, t);
 }
 
 /*@ log_split: */
@@ -131,7 +153,7 @@ FN F NAME(log2)(F x)
     return NAME(log_edges)(x, r + FMA(f * f, q, low + lost));
 }
 
-/*@ tanh: exp */
+/*@ tanh: exp_parts */
 /* Near zero an odd polynomial, else 1 - 2 / (e^2a + 1). The reciprocal starts from the negated exponent, 12 % off; each of two
  * cubic steps cubes the error.                                                                                           */
 FN F NAME(tanh)(F x)
@@ -144,8 +166,9 @@ FN F NAME(tanh)(F x)
     p = FMA(p, s, K(0x1.1106f6p-3f));
     p = FMA(p, s, K(-0x1.555532p-2f));
     F near = FMA(s * a, p, a);
-    F b = SELECT(a > highest, highest, a);
-    F d = NAME(exp)(b + b) + K(1.0f);
+    F b = SELECT(a > highest, highest, a), t;
+    F p2 = NAME(exp_parts)(b + b, K(0x1.8000fep23f), &t); /* the low bits of t are those of 2^n's exponent */
+    F d = FMA(p2, AS_F(AS_U(t) << 23u), K(1.0f));
     F r = AS_F(0x7ef311c3u - AS_U(d));
     F e = FMA(-d, r, K(1.0f));
     r = FMA(r, FMA(e, e, e), r);
@@ -156,8 +179,9 @@ FN F NAME(tanh)(F x)
     return AS_F(AS_U(y) | sign);
 }
 
-/*@ erf: exp */
-/* Near zero x + x P(x^2), else 1 - e^Q(a): Q is close to ln(1 - erf a), so errors of e^Q hardly count. */
+/*@ erf: */
+/* Near zero x + x P(x^2), else 1 - 2^(Q(a - 1) - 2): Q is close to 2 + log2(1 - erf a), which is small where 2^Q counts, so that its
+ * errors, and those of 2^Q, hardly do. 2^Q as exp2 has it, to fewer digits; 125 in t makes Q - 2 an exponent.                */
 FN F NAME(erf)(F x)
 {
     U sign = AS_U(x) & 0x80000000u;
@@ -169,14 +193,21 @@ FN F NAME(erf)(F x)
     p = FMA(p, s, K(-0x1.812728p-2f));
     p = FMA(p, s, K(0x1.06eba8p-3f));
     F near = FMA(a, p, a);
-    F b = SELECT(a > highest, highest, a);
-    F q = FMA(K(0x1.ac876cp-13f), b, K(-0x1.997b62p-9f));
-    q = FMA(q, b, K(0x1.7157eap-6f));
-    q = FMA(q, b, K(-0x1.ac5514p-4f));
-    q = FMA(q, b, K(-0x1.45df0ep-1f));
-    q = FMA(q, b, K(-0x1.20ca84p0f));
-    q = FMA(q, b, K(-0x1.9a514ap-14f));
-    F far = K(1.0f) - NAME(exp)(q);
+    F b = SELECT(a > highest, highest, a) - K(1.0f);
+    F q = FMA(K(0x1.2417d6p-12f), b, K(-0x1.626194p-9f));
+    q = FMA(q, b, K(0x1.d7aa82p-7f));
+    q = FMA(q, b, K(-0x1.eb2cc0p-5f));
+    q = FMA(q, b, K(-0x1.37622ap0f));
+    q = FMA(q, b, K(-0x1.e7532ap1f));
+    q = FMA(q, b, K(-0x1.563ab8p-1f));
+    F t = q + K(0x1.8000fap23f);
+    F r = q - (t - K(0x1.8000fap23f));
+    p = FMA(K(0x1.5aac76p-10f), r, K(0x1.3cec46p-7f));
+    p = FMA(p, r, K(0x1.c6babap-5f));
+    p = FMA(p, r, K(0x1.ebf9b6p-3f));
+    p = FMA(p, r, K(0x1.62e424p-1f));
+    p = FMA(p, r, K(1.0f));
+    F far = FMA(-p, AS_F(AS_U(t) << 23u), K(1.0f));
     F y = SELECT(a < K(0.84375f), near, far);
     return AS_F(AS_U(y) | sign);
 }
