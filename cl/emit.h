@@ -123,6 +123,10 @@ const char *clpi_square_text(clpi_emit *e, const clpi_access *a);            /* 
 void        clpi_load_squares(clpi_emit *e);
 void        clpi_store_squares(clpi_emit *e);
 
+/* The condition under which n points of the vectors' loop at `at`, from the current one on, may be printed as parts of full blocks
+ * (emit_edge.c); what no vector changes goes to a variable in front of the loop. NULL: there is no such condition, or no need. */
+const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n);
+
 /* ---- Outs of the nest being printed (emit_out.c) ---- */
 clp_dtype   clpi_out_dtype(const clpi_emit *e, int access);                  /* of what the access gives, or takes */
 bool        clpi_is_arg(clpi_op_kind op);

@@ -103,32 +103,35 @@ const char *clpi_place_text(clpi_emit *e, const clpi_access *a)
     return clpi_text(e, "%s[%s]", base_text(e, a), offset_text(e, a));
 }
 
-/* reach: how far past the coordinate the access goes along dimension d. Taken from the limit: added to the coordinate, which may
- * be any number, it could overflow. */
-static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const char *at, int reach)
+/* Does `at` lie inside along dimension d, at least `before` short of its begin, `after` of its end? Both are taken from the limits:
+ * added to the coordinate, which may be any number, they could overflow. */
+static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const char *at, int before, int after)
 {
     bool is_checked = a->checked >> d & 1;
     const clpi_ix *ix = &a->ix[d];
-    const char *above = ix->node >= 0 || ix->mul < 0 || ix->add < 0 ? clpi_text(e, "0 <= %s && ", at) : "";
+    const char *above = ix->node >= 0 || ix->mul < 0 || ix->add < 0 ? clpi_text(e, "%d <= %s && ", -before, at) : "";
     if (a->is_tile) {
         if (!is_checked)
             return NULL;
-        return clpi_text(e, "%s%s < %lld", above, at, (long long)a->size[d] - reach);
+        return clpi_text(e, "%s%s < %lld", above, at, (long long)a->size[d] - after);
     }
     if (e->is_fast && !is_checked)
         return NULL;
     const clpi_operand *x = &e->ir->operands[a->target];
-    const char *below = clpi_text(e, "%s < %s_hi%d%s", at, x->name, d, reach ? clpi_text(e, " - %d", reach) : "");
+    const char *below = clpi_text(e, "%s < %s_hi%d%s", at, x->name, d, after ? clpi_text(e, " - %d", after) : "");
     if (clpi_has_low_edge(x, d))
-        return clpi_text(e, "%s_lo%d <= %s && %s", x->name, d, at, below);
+        return clpi_text(e, "%s_lo%d%s <= %s && %s", x->name, d, before ? clpi_text(e, " - %d", before) : "", at, below);
     return is_checked ? clpi_text(e, "%s%s", above, below) : below;
 }
 
-static const char *inside_text(clpi_emit *e, const clpi_access *a, int reach)
+/* Of a run of neighbours from the current point on: whether all of them exist, with after = their number - 1, or any, with before. */
+static const char *inside_text(clpi_emit *e, const clpi_access *a, int before, int after)
 {
     const char *text = NULL;
-    for (int d = 0; d < a->rank; d++)
-        text = clpi_and_text(e, text, inside_dim(e, a, d, clpi_ix_text(e, &a->ix[d]), d == a->rank - 1 ? reach : 0));
+    for (int d = 0; d < a->rank; d++) {
+        bool is_last = d == a->rank - 1;
+        text = clpi_and_text(e, text, inside_dim(e, a, d, clpi_ix_text(e, &a->ix[d]), is_last ? before : 0, is_last ? after : 0));
+    }
     if (!a->is_tile && !e->is_fast && clpi_has_squeezed(&e->ir->operands[a->target]))
         text = clpi_and_text(e, text, clpi_text(e, "%s_in", e->ir->operands[a->target].name));
     return text;
@@ -136,7 +139,7 @@ static const char *inside_text(clpi_emit *e, const clpi_access *a, int reach)
 
 const char *clpi_inside_text(clpi_emit *e, const clpi_access *a)
 {
-    return inside_text(e, a, 0);
+    return inside_text(e, a, 0, 0);
 }
 
 /* ---- Elements ---- */
@@ -305,13 +308,19 @@ static const char *stretch_text(clpi_emit *e, const clpi_access *a, bool is_cons
 
 static const char *stretch_inside(clpi_emit *e, const clpi_access *a)
 {
-    const char *inside = inside_text(e, a, e->width - 1);
+    const char *inside = inside_text(e, a, 0, e->width - 1);
     const clpi_operand *x = a->is_tile ? NULL : &e->ir->operands[a->target];
     if (x && is_wide(e, a))
         inside = clpi_and_text(e, clpi_text(e, "%s_wide", x->name), inside);
     else if (x && !is_side_by_side(e, a, a->rank - 1))
         inside = clpi_and_text(e, inside, clpi_text(e, "%s_s%d == 1", x->name, a->rank - 1));
     return inside;
+}
+
+/* vector: does any lane of the stretch exist? Of a block that hangs far over an edge most vectors have none. NULL: nothing to ask. */
+static const char *stretch_touches(clpi_emit *e, const clpi_access *a)
+{
+    return clpi_is_simt(e) ? NULL : inside_text(e, a, e->width - 1, 0);
 }
 
 static const char *held_vector(clpi_emit *e, const clpi_access *a, clpi_value *v)
@@ -411,22 +420,14 @@ static const char *pad_vector(clpi_emit *e, const clpi_access *a, const char *ty
     return clpi_text(e, "(%s)(%s%s)", type, lane_sign(e, a), pad);
 }
 
-/* The condition that a stretch begins inside, where one that does not has no lane inside; NULL: one that does not may have. */
-static const char *stretch_begins(clpi_emit *e, const clpi_access *a)
-{
-    const int last = a->rank - 1;
-    const bool ends_only = a->ix[last].node < 0 && a->ix[last].add >= 0 && (a->is_tile || !clpi_has_low_edge(&e->ir->operands[a->target], last));
-    return ends_only && !clpi_is_simt(e) ? clpi_inside_text(e, a) : NULL;
-}
-
 /* A stretch that may not be whole: all at once, lane by lane, or nothing but the pad. */
 static void emit_load_cut(clpi_emit *e, int node, const clpi_access *a, const char *type, const char *inside)
 {
-    const char *begins = stretch_begins(e, a);
-    clpi_line(e, begins ? "%s v%d = %s;" : "%s v%d;", type, node, begins ? pad_vector(e, a, type) : "");
+    const char *touches = stretch_touches(e, a);
+    clpi_line(e, touches ? "%s v%d = %s;" : "%s v%d;", type, node, touches ? pad_vector(e, a, type) : "");
     clpi_line(e, "if (%s)", inside);
     clpi_line(e, "    v%d = %s;", node, held_vector(e, a, &e->values[node]));
-    clpi_open(e, begins ? "else if (%s)" : "else", begins);
+    clpi_open(e, touches ? "else if (%s)" : "else", touches);
     if (goes_in_turn(e, a))
         emit_load_in_turn(e, node, a, type);
     else
@@ -562,8 +563,8 @@ void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *valu
         e->indent++;
         emit_store_stretch(e, a, value, mask_bits);
         e->indent--;
-        const char *begins = stretch_begins(e, a);
-        clpi_open(e, begins ? "else if (%s)" : "else", begins);
+        const char *touches = stretch_touches(e, a);
+        clpi_open(e, touches ? "else if (%s)" : "else", touches);
     } else {
         clpi_open(e, "%s", "");
     }

@@ -37,17 +37,13 @@ static void emit_plain_loop(clpi_emit *e, int at, int dim)
     clpi_close(e);
 }
 
-/* As many of dimension dim as whole vectors hold, one after another; each of several chains takes the next. */
-static void emit_whole_vectors(clpi_emit *e, int at, int dim, int64_t n)
+/* One vector at d<dim>, or chains of them from c<dim> on: each goes to an accumulator of its own. */
+static void emit_chains(clpi_emit *e, int at, int dim, int chains)
 {
-    int chains = e->map->chains;
     if (chains == 1) {
-        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d += %d)", dim, dim, (long long)n, dim, e->width);
         emit_body(e, at);
-        clpi_close(e);
         return;
     }
-    clpi_open(e, "for (int c%d = 0; c%d < %lld; c%d += %d)", dim, dim, (long long)n, dim, chains * e->width);
     for (e->chain = 0; e->chain < chains; e->chain++) {
         clpi_open(e, "%s", "");
         clpi_line(e, "const int d%d = c%d + %d;", dim, dim, e->chain * e->width);
@@ -55,6 +51,37 @@ static void emit_whole_vectors(clpi_emit *e, int at, int dim, int64_t n)
         clpi_close(e);
     }
     e->chain = 0;
+}
+
+/* Likewise, in two versions where blocks may be cut: for vectors that exist, and for any, then one after another. */
+static void emit_vectors(clpi_emit *e, int at, int dim, int chains, const char *whole)
+{
+    if (!whole) {
+        emit_chains(e, at, dim, chains);
+        return;
+    }
+    if (chains > 1)
+        clpi_line(e, "const int d%d = c%d;", dim, dim);
+    clpi_open(e, "if (%s)", whole);
+    e->is_fast = true;
+    emit_chains(e, at, dim, chains);
+    e->is_fast = false;
+    clpi_close(e);
+    if (chains > 1)
+        clpi_open(e, "else for (int d%d = c%d; d%d < c%d + %d; d%d += %d)", dim, dim, dim, dim, chains * e->width, dim, e->width);
+    else
+        clpi_open(e, "else");
+    emit_body(e, at);
+    clpi_close(e);
+}
+
+/* As many of dimension dim as whole vectors hold, one after another. */
+static void emit_whole_vectors(clpi_emit *e, int at, int dim, int64_t n)
+{
+    const int chains = e->map->chains, step = chains * e->width;
+    const char name = chains > 1 ? 'c' : 'd', *whole = clpi_emit_whole(e, at, step);
+    clpi_open(e, "for (int %c%d = 0; %c%d < %lld; %c%d += %d)", name, dim, name, dim, (long long)n, name, dim, step);
+    emit_vectors(e, at, dim, chains, whole);
     clpi_close(e);
 }
 
@@ -75,7 +102,7 @@ static void emit_vector_loop(clpi_emit *e, int at, int dim)
         e->width = width;
         clpi_open(e, "%s", "");
         clpi_line(e, "const int d%d = %lld;", dim, (long long)done);
-        emit_body(e, at);
+        emit_vectors(e, at, dim, 1, clpi_emit_whole(e, at, width));
         clpi_close(e);
         done += width;
     }

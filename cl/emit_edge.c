@@ -1,0 +1,108 @@
+/* emit_edge: which vectors of a cut block may be handled as those of a full one.
+ *
+ * In: a nest, printed for any block, at its loop over vectors. Out: the condition under which all that its accesses touch from one
+ * point of that loop on exists, and neighbours lie side by side: where it holds, the text for full blocks will do. Blocks that
+ * hang over an edge have few vectors where it does not.
+ *
+ * Accesses that differ in a constant only, as those of a stencil do, share a comparison: the farthest decides.               */
+#include "cl/emit.h"
+
+/* Accesses to one dimension of one operand that run along the same domain dimension; constants from least to most are added. */
+typedef struct reach {
+    int     operand, ref_dim, dim;
+    int64_t mul, least, most;
+} reach;
+
+typedef struct reaches { reach *items; uint32_t n, cap; } reaches;
+
+static void add_reach(clpi_emit *e, reaches *all, int operand, int ref_dim, const clpi_ix *ix)
+{
+    for (uint32_t i = 0; i < all->n; i++) {
+        reach *r = &all->items[i];
+        if (r->operand != operand || r->ref_dim != ref_dim || r->dim != ix->dim || r->mul != ix->mul)
+            continue;
+        r->least = ix->add < r->least ? ix->add : r->least;
+        r->most = ix->add > r->most ? ix->add : r->most;
+        return;
+    }
+    (void)CLPI_PUSH(e->arena, all, (reach){ operand, ref_dim, ix->dim, ix->mul, ix->add, ix->add });
+}
+
+/* Does what the access touches follow from the domain alone? What is looked at in any case (checked) need not. */
+static bool add_access(clpi_emit *e, reaches *all, const clpi_access *a)
+{
+    for (int d = 0; d < a->rank; d++) {
+        if (a->checked >> d & 1)
+            continue;
+        if (a->ix[d].node >= 0)
+            return false;
+        add_reach(e, all, a->target, d, &a->ix[d]);
+    }
+    return true;
+}
+
+static bool is_inner(const clpi_emit *e, int at, int dim)
+{
+    for (int i = at + 1; i < e->map->n_order; i++)
+        if (e->map->order[i] == dim)
+            return true;
+    return false;
+}
+
+/* The first, or last, coordinate that is reached by n points of the loop at `at`, and all points of those inside it. */
+static const char *end_text(clpi_emit *e, const reach *r, int at, int64_t n, bool is_last)
+{
+    clpi_ix ix = { .dim = r->dim, .mul = r->mul, .add = is_last ? r->most : r->least, .node = -1 };
+    if (r->dim < 0)
+        return clpi_ix_text(e, &ix);
+    const bool inner = is_inner(e, at, r->dim);
+    const int64_t points = inner ? e->nest->extent[r->dim] : r->dim == e->map->order[at] ? n : 1;
+    if (is_last == (r->mul > 0))
+        ix.add += r->mul * (points - 1);
+    if (inner)
+        ix.dim = -1;
+    return clpi_ix_text(e, &ix);
+}
+
+/* What no vector changes, apart from the comparisons: strides, and squeezed dimensions. */
+static const char *operand_text(clpi_emit *e, const char *text, const clpi_access *a)
+{
+    const clpi_operand *x = &e->ir->operands[a->target];
+    for (uint32_t i = 0; &e->nest->accesses.items[i] < a; i++)
+        if (!e->nest->accesses.items[i].is_tile && e->nest->accesses.items[i].target == a->target)
+            return text;
+    if (clpi_has_squeezed(x))
+        text = clpi_and_text(e, text, clpi_text(e, "%s_in", x->name));
+    if (a->rank > 0 && x->ref_dim[a->rank - 1] == x->rank - 1)
+        text = clpi_and_text(e, text, clpi_text(e, "%s_s%d == 1", x->name, a->rank - 1));
+    return text;
+}
+
+const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n)
+{
+    reaches all = { 0 };
+    const int dim = e->map->order[at];
+    const char *steady = NULL, *moving = NULL;
+    if (e->is_fast || clpi_is_simt(e))
+        return NULL;
+    for (uint32_t i = 0; i < e->nest->accesses.n; i++) {
+        const clpi_access *a = &e->nest->accesses.items[i];
+        if (a->is_tile)
+            continue;
+        if (!add_access(e, &all, a))
+            return NULL;
+        steady = operand_text(e, steady, a);
+    }
+    for (uint32_t i = 0; i < all.n; i++) {
+        const reach *r = &all.items[i];
+        const clpi_operand *x = &e->ir->operands[r->operand];
+        const char **text = r->dim == dim ? &moving : &steady;
+        if (clpi_has_low_edge(x, r->ref_dim))
+            *text = clpi_and_text(e, *text, clpi_text(e, "%s_lo%d <= %s", x->name, r->ref_dim, end_text(e, r, at, n, false)));
+        *text = clpi_and_text(e, *text, clpi_text(e, "%s < %s_hi%d", end_text(e, r, at, n, true), x->name, r->ref_dim));
+    }
+    if (!moving || !steady)
+        return moving;
+    clpi_line(e, "const int whole%d = %s;", dim, steady);
+    return clpi_text(e, "whole%d && %s", dim, moving);
+}
