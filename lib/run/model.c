@@ -6,7 +6,7 @@
  *
  *     compute     whole blocks are computed, also where they hang over an edge; dots in whole register tiles
  *     packing     a dot copies its operands before it multiplies: the smaller the block, the less it is used
- *     caches      what a program works on should stay in the cache of its unit
+ *     caches      what a program works on should stay in the cache of its unit, and what a sequence goes through several times
  *     traffic     blocks fetched anew, and the memory's own pace
  *     balance     sequences are dealt out to the units; the last round may leave most of them idle
  *     overhead    of each program                                                                                       */
@@ -155,6 +155,31 @@ static double waste_of(const clpi_bound *bound, const clpi_work *w, double *out_
     return whole > existing && existing > 0 ? whole / existing : 1;
 }
 
+/* What is fetched again by a sequence that has had it, as rows in pieces are by softmax, or by the sequence after it, which sees the
+ * same; and how much a sequence sees, which has to stay for that. */
+static double refetched(const clpi_bound *bound, const clpi_work *w, double *out_seen)
+{
+    const clpi_ir *ir = bound->plan->ir;
+    double again = 0;
+    *out_seen = 0;
+    for (int i = 0; i < w->n_operands; i++) {
+        const clpi_work_traffic *t = &w->operands[i];
+        double seen = t->block_bytes;
+        bool is_shared = true;
+        for (int a = 0; a < ir->n_axes; a++) {
+            if (!(t->axes >> a & 1))
+                continue;
+            is_shared = is_shared && ir->axes[a].is_arbitrary;
+            seen *= ir->axes[a].is_arbitrary ? (double)bound->axis_size[a] : 1;
+        }
+        if (t->read > 0) {
+            *out_seen += seen;
+            again += fmax(t->read - seen * (is_shared ? 1 : (double)bound->n_sequences), 0);
+        }
+    }
+    return again;
+}
+
 clp_status clpi_predict(const clpi_bound *bound, const clpi_limits *limits, clp_schedule realisation, clpi_arena *arena,
                         double *out_cycles)
 {
@@ -172,8 +197,11 @@ clp_status clpi_predict(const clpi_bound *bound, const clpi_limits *limits, clp_
     const double bytes = blocks + scratch;
     const double pace = bytes <= (double)limits->l1_bytes ? 2 * on.l2_bytes : bytes <= (double)limits->l2_bytes ? on.l2_bytes : on.far_bytes;
     const double touched = others > 0 ? work.bytes_streamed * waste / pace : 0;
+    double seen;
+    const double again = refetched(bound, &work, &seen), near = seen <= (double)limits->l2_bytes ? again : 0;
     const double total = programs * (dots_cycles(&on, limits, bound->plan->ir) + on.per_program) + others + touched +
-                         work.bytes_streamed / on.far_bytes + sequences * (on.per_sequence + 2 * scratch / own_pace(&on, limits, scratch));
+                         (work.bytes_streamed - near) / on.far_bytes + near / on.l2_bytes +
+                         sequences * (on.per_sequence + 2 * scratch / own_pace(&on, limits, scratch));
     const double rounds = ceil(sequences / on.units);
     *out_cycles = total / sequences * rounds + work.bytes_once / on.memory_bytes;
     return CLP_OK;
