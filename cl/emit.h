@@ -38,6 +38,8 @@ typedef struct clpi_emit {
     struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
     struct { clpi_turn *items; uint32_t n, cap; } turns;
     int                     fault_words;      /* of the code */
+    const char             *turn;             /* simt: of the innermost loop over programs; NULL: outside */
+    int                     n_lids;           /* places where the work-item's number was worked out */
     const char             *numbers_type;     /* its name in the text */
     bool                    is_fast;          /* printing for full blocks side by side */
     bool                    in_stretch;       /* of neighbours that lie side by side */
@@ -79,12 +81,13 @@ const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes);  /* 
 
 /* ---- Around one program (emit_program.c) ---- */
 void clpi_emit_kernel(clpi_emit *e);
-/* simt: the work-item's number in its group. turn: NULL, or the variable of a loop, in which it is worked out anew for GPUs: no sum of a
- * sequence and a turn has bit 63 set, which no compiler knows, so that none works out before the loop, and keeps in registers
- * through all of it, what each work-item has as addresses. Causal attention takes 113 registers so for sm_80, and without turns
- * spills 29 beside the 128 that it may have. CPUs have no use for it, and Intel's compiler (2026.2) makes wrong running sums of
- * i16 in three rows of it.                                                                                              */
-void clpi_emit_lid(clpi_emit *e, const char *turn);
+/* simt: the work-item's number in its group, worked out anew for GPUs. turn: NULL, or the variable of the loop around. What is shifted
+ * is the sequence and that turn, or the one of the loop over programs and a number of this place's own: it never has bit 63 set,
+ * which no compiler knows, so that none works out before a loop, or in another place, and keeps in registers until here, what
+ * each work-item has as addresses. Causal attention takes 113 registers so for sm_80, and with one lid spills 29 beside the
+ * 128 that it may have. CPUs have no use for it, and Intel's compiler (2026.2) makes wrong running sums of i16 in three
+ * rows of it.                                                                                                           */
+void clpi_renew_lid(clpi_emit *e, const char *turn);
 bool clpi_has_spare_lanes(const clpi_emit *e);                               /* the device runs work-items that no group has */
 
 /* ---- Values and memory of a nest (emit_value.c, emit_memory.c) ---- */

@@ -144,18 +144,15 @@ static void read_runs(clpi_emit *e, const clpi_dot *d, const side *s, const char
                   (long long)s->stride, at);
 }
 
-/* Two of k at once: loads of one are under way while the other is multiplied. With many sums there are no registers for what is
- * loaded ahead (sm_80, limited to 128: spills), and other work-items have enough to multiply meanwhile. */
-enum { K_AT_ONCE = 2, MANY_SUMS = 64 };
-
-/* sum[i][j] += x[i] * y[j]: 64 multiply-adds for 4 loads from shared memory with 8 x 8 sums. */
+/* sum[i][j] += x[i] * y[j]: 64 multiply-adds for 4 loads from shared memory with 8 x 8 sums. One of k at a time: what more would load ahead
+ * has no registers (sm_80, held to 128: spills with two), and other work-items have enough to multiply meanwhile. */
 static void multiply(clpi_emit *e, const clpi_stage *stage, const side *x, const side *y)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     const clpi_deal *deal = &p->deal;
     const char *type = clpi_packed_type(d, deal->column_run);
-    clpi_open_unrolled(e, "k", (int)p->slice, deal->rows * deal->columns < MANY_SUMS ? K_AT_ONCE : 1);
+    clpi_open_unrolled(e, "k", (int)p->slice, 1);
     read_runs(e, d, x, "i", deal->rows / deal->row_run, deal->row_run, clpi_row_run_text(e, deal, "i"));
     read_runs(e, d, y, "j", deal->columns / deal->column_run, deal->column_run, clpi_column_run_text(e, deal, "j"));
     clpi_open_unrolled(e, "j", deal->columns / deal->column_run, 0);
@@ -226,7 +223,7 @@ static void declare_next(clpi_emit *e, const clpi_dot *d, const side *s)
 
 static void open_round(clpi_emit *e, const clpi_dot *d, const side *x, const side *y)
 {
-    clpi_emit_lid(e, "k_next");
+    clpi_renew_lid(e, "k_next");
     declare_next(e, d, x);
     declare_next(e, d, y);
 }

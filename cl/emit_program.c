@@ -383,9 +383,12 @@ static void emit_axes(clpi_emit *e, int i)
         emit_end(e, CLPI_PART_FIRST, axis);
     clpi_open(e, "for (int %s_id = (int)%s; %s_id < %s + %s; %s_id++)", name, start, name, start,
               clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, axis, 0), name);
-    if (is_innermost && clpi_is_simt(e))
-        clpi_emit_lid(e, clpi_text(e, "%s_id", name));
+    if (is_innermost && clpi_is_simt(e)) {
+        e->turn = clpi_text(e, "%s_id", name);
+        clpi_renew_lid(e, NULL);
+    }
     emit_axes(e, i + 1);
+    e->turn = NULL;
     clpi_close(e);
     if (is_innermost)
         emit_end(e, CLPI_PART_LAST, axis);
@@ -409,13 +412,22 @@ bool clpi_has_spare_lanes(const clpi_emit *e)
     return e->s->limits.loop_rounds > 0 && !clpi_is_simt(e);
 }
 
-void clpi_emit_lid(clpi_emit *e, const char *turn)
+void clpi_renew_lid(clpi_emit *e, const char *turn)
 {
-    if (e->s->limits.is_cpu && !turn)
+    if (e->s->limits.is_cpu)
+        return;
+    const char *more = turn       ? clpi_text(e, " + (ulong)%s", turn)
+                       : e->turn ? clpi_text(e, " + (ulong)%s + %d", e->turn, e->n_lids++)
+                                 : clpi_text(e, " + %d", e->n_lids++);
+    clpi_line(e, "const int lid = (int)((get_local_id(0) + ((sequence%s) >> 63)) & %llu);", more, (unsigned long long)e->s->group_size - 1);
+}
+
+static void emit_lid(clpi_emit *e)
+{
+    if (e->s->limits.is_cpu)
         clpi_line(e, "const int lid = (int)get_local_id(0);");
-    else if (!e->s->limits.is_cpu)
-        clpi_line(e, "const int lid = (int)((get_local_id(0) + (%s >> 63)) & %llu);",
-                  turn ? clpi_text(e, "(sequence + (ulong)%s)", turn) : "sequence", (unsigned long long)e->s->group_size - 1);
+    else
+        clpi_renew_lid(e, NULL);
 }
 
 void clpi_emit_kernel(clpi_emit *e)
@@ -431,7 +443,7 @@ void clpi_emit_kernel(clpi_emit *e)
     clpi_open(e, "for (ulong sequence = get_group_id(0)%s; sequence < (ulong)%s; sequence += get_num_groups(0))",
               clpi_has_spare_lanes(e) ? clpi_text(e, " + get_local_id(0) * (ulong)%s", n) : "", n);
     if (clpi_is_simt(e))
-        clpi_emit_lid(e, NULL);
+        emit_lid(e);
     if (e->s->has_print)
         clpi_line(e, "ulong step = 0;");
     emit_parallel_ids(e);

@@ -184,8 +184,10 @@ void clpi_emit_team(clpi_emit *e, const clpi_stage *stage)
     const clpi_deal *d = &e->map->deal;
     bool exchanges = stage->team_slot >= 0;
     clpi_open(e, "%s", "");
-    if (exchanges)
+    if (exchanges) {
+        clpi_renew_lid(e, NULL);
         declare_parts(e, stage->team_slot);
+    }
     clpi_emit_nodes(e, -1);
     open_rows(e);
     clpi_emit_nodes(e, 0);
