@@ -19,7 +19,7 @@ set -u
 clpallas=$1
 shift
 [ $# -gt 0 ] || set -- 'matmul -p T=f32' 'matmul -p T=f16' 'matmul -p T=f32,bm=64,bn=64' 'matmul_tn -p T=f32' matmul_i8 'attention -p T=f32' 'attention -p T=f16' \
-    'attention -p T=f32,causal=true' 'attention -p T=f32,d=128' 'softmax -p T=f32' 'softmax -p T=f16'
+    'attention -p T=f32,causal=true' 'attention -p T=f32,d=128' 'attention -p T=f16,d=128,causal=true' 'softmax -p T=f32' 'softmax -p T=f16'
 work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 [ -z "${CLPALLAS_KEEP:-}" ] || { work=$CLPALLAS_KEEP; mkdir -p "$work"; trap - EXIT; }

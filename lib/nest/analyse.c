@@ -6,8 +6,9 @@
  * more than keeping it. One pass from the last op to the first: each op tells its operands where it will be evaluated.  */
 #include "nest/nest.h"
 
-/* What a value costs per element to compute, and to keep and read back, in about one vector instruction each. */
-enum { COST_PLAIN = 1, COST_FUNCTION = 10, COST_KEEP = 2, COST_CAP = 1000 };
+/* What a value costs per element to compute, and to keep and read back, in about one vector instruction each: truths are bytes in
+ * memory, and masks elsewhere. */
+enum { COST_PLAIN = 1, COST_FUNCTION = 10, COST_KEEP = 2, COST_KEEP_BOOL = 3, COST_CAP = 1000 };
 
 typedef struct {
     const clpi_ir   *ir;
@@ -198,7 +199,8 @@ static bool wants_tile(const analysis *a, uint32_t v)
     if (op->kind == CLP_OP_iota || op->kind == CLP_OP_broadcast || op->kind == CLP_OP_transpose ||
         op->kind == CLP_OP_reshape || op->kind == CLP_OP_index)
         return a->cost[v] >= COST_CAP;
-    return a->n_sites[v] > 1 && a->cost[v] * (a->n_sites[v] - 1) > COST_KEEP * a->n_sites[v];
+    const uint32_t keep = a->ir->types.items[op->type].dtype == CLP_BOOL ? COST_KEEP_BOOL : COST_KEEP;
+    return a->n_sites[v] > 1 && a->cost[v] * (a->n_sites[v] - 1) > keep * a->n_sites[v];
 }
 
 static uint32_t own_cost(const clpi_op *op)

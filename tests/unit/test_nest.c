@@ -184,6 +184,26 @@ static void expect_kept(const char *body, bool is_kept)
     planned_done(&n.p);
 }
 
+/* Kept, it would be written as bytes, and read back twice. */
+Test(nest, a_mask_of_few_comparisons_is_computed_where_it_is_used)
+{
+    for (int more = 0; more < 2; more++) {
+        char text[500];
+        nested n;
+        int n_masks = 0;
+        snprintf(text, sizeof text, "kernel k(in x: f32[64, 64], out o: f32[64, 64]) grid () {\n"
+                 "let column = 2 * iota([64, 64], axis = 1);\n"
+                 "let keep = (column < 50) & (column <= 3 + iota([64, 64], axis = 0))%s;\n"
+                 "let s = where(keep, exp(x[...]), -1);\n"
+                 "o[...] = where(keep, s - max(s, axis = 1)[:, None], 0); }", more ? " & (column != 10)" : "");
+        nest_ok(&n, text);
+        for (uint32_t t = 0; t < n.program->tiles.n; t++)
+            n_masks += n.program->tiles.items[t].dtype == CLP_BOOL && n.program->tiles.items[t].first >= 0;
+        cr_expect_eq(n_masks, more, "%d masks", n_masks);
+        planned_done(&n.p);
+    }
+}
+
 Test(nest, loads_stay_when_a_store_lies_between)
 {
     expect_kept("let a = o[...]; o[...] = x[...]; o[...] += a;", true);
