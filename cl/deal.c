@@ -16,7 +16,8 @@ enum {
     DOT_WORK = 64,                /* sums of one work-item where a program has one dot: 16 multiply-adds for each vector from local memory */
     SHARED_WORK = 32,             /* elements where values of several dots, or rows, are alive together: registers for a quarter of all work-items */
     TEAM_MAX = 32,                /* a row read by so many, four elements each, is read in whole cache lines */
-    TILE_WORDS = 64, ROW_WORDS = 16, ALL_WORDS = 96      /* registers that a work-item may spend on a tile, a tile of one element a row, all that are alive together */
+    /* Registers that a work-item may spend on a tile, on a tile of one element a row, and on all that are alive together. */
+    TILE_WORDS = 64, ROW_WORDS = 16, ALL_WORDS = 96
 };
 
 typedef struct {

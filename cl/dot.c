@@ -2,6 +2,7 @@
  *
  * In: a dot of the program and the limits. Out: a unit and the sizes around it. A new unit is a new row.                  */
 #include "cl/schedule.h"
+#include "run/dot_tile.h"
 
 /* The first row that fits is taken. Integers of 8 bits: 256 products of two u8 are the most that f32 adds up exactly, and its
  * multiply-add runs several times as fast as that of i32. simt: 8 x 8 accumulators for each work-item, 4 loads of vectors for 64
@@ -40,20 +41,10 @@ static bool is_byte(clp_dtype d)
     return d == CLP_I8 || d == CLP_U8;
 }
 
-/* Lanes of a vector: those of the device, fewer when the dot is narrower. */
-static int vector_width(const clpi_cl_schedule *s, const clpi_dot *d)
-{
-    int width = (int)(s->limits.vector_bytes / clpi_rep_bytes(d->acc));
-    width = width > 16 ? 16 : width < 2 ? 2 : width;
-    while (width > 1 && width / 2 >= d->n)
-        width /= 2;
-    return width;
-}
-
 /* Does y come in whole panels, in vectors along its columns? (No dot reads the tile that it makes.) */
 static bool comes_in_vectors(const clpi_cl_schedule *s, const clpi_dot *d)
 {
-    const int width = vector_width(s, d);
+    const int width = clpi_dot_lanes(&s->limits, d->acc, d->n);
     const clpi_dot_tile tile = clpi_dot_tile_of(&s->limits, d->m, clpi_cdiv(d->n, width));
     const clpi_mapping y = clpi_map_nest(s, d->b);
     return width > 1 && d->n % (width * tile.vectors) == 0 && y.vector_dim == d->b->rank - 1 && y.turn_dim < 0 && y.width >= width;
@@ -96,7 +87,7 @@ clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d)
 static clpi_dot_tile register_tile(const clpi_cl_schedule *s, const clpi_dot *d, int *out_width)
 {
     const clpi_dot_unit *unit = find_unit(s, d);
-    *out_width = vector_width(s, d);
+    *out_width = clpi_dot_lanes(&s->limits, d->acc, d->n);
     clpi_dot_tile tile = clpi_dot_tile_of(&s->limits, d->m, clpi_cdiv(d->n, *out_width));
     if (unit->tiles)
         tile = (clpi_dot_tile){ unit->rows, d->n <= *out_width ? 1 : unit->vectors };

@@ -212,7 +212,7 @@ static void emit_stage(clpi_emit *e, const clpi_stage *stage)
 {
     realise_fn fn = clpi_is_simt(e) ? realisations[stage->step->kind].simt : realisations[stage->step->kind].vector;
     if (stage->step->kind == CLPI_STEP_DOT)
-        fn(e, stage);            /* has versions of its packing only */
+        fn(e, stage);            /* has versions of what touches its operands only */
     else
         clpi_emit_versions(e, &stage->edges, fn, stage);
 }

@@ -38,7 +38,7 @@ typedef struct clpi_emit {
     struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
     struct { clpi_turn *items; uint32_t n, cap; } turns;
     int                     fault_words;      /* of the code */
-    const char             *turn;             /* simt: of the innermost loop over programs; NULL: outside */
+    const char             *loop_id;           /* simt: of the innermost loop over programs; NULL: outside */
     int                     n_lids;           /* places where the work-item's number was worked out */
     const char             *numbers_type;     /* its name in the text */
     bool                    is_fast;          /* printing for full blocks side by side */

@@ -1,7 +1,7 @@
 /* emit_dot_pack: the operands of a dot, copied to where the register tiles of emit_dot_vector.c read them.
  *
- * In: a dot and its blocking; each side an expression over its own domain. Out: x row by row, y in panels of columns, both in lanes of
- * what is multiplied, zeros in what no element is packed into:
+ * In: a dot and its blocking; each side an expression over its own domain. Out: x row by row, y in panels of columns unless the register
+ * tiles pack it themselves, both in lanes of what is multiplied, zeros in what no element is packed into:
  *
  *     x         [m][a_stride]
  *     panel     [k][panel]          a panel of y: all of k, `panel` columns; where neighbours in k share a lane, k counts lanes */
@@ -56,7 +56,8 @@ static void store_lanes(clpi_emit *e, const packing *p, int slot, clp_dtype dtyp
     if (e->width == 1) {
         clpi_line(e, "%s[%s] = %s;", to, packed_offset(e, p, is_element), value);
     } else if (e->map->vector_dim == e->nest->rank - 1) {
-        clpi_line(e, "*(%s%s *)(%s + %s) = %s;", space, clpi_unaligned(e, vector_type, (int)clpi_rep_bytes(dtype)), to, packed_offset(e, p, is_element), value);
+        const char *loose = clpi_unaligned(e, vector_type, (int)clpi_rep_bytes(dtype));
+        clpi_line(e, "*(%s%s *)(%s + %s) = %s;", space, loose, to, packed_offset(e, p, is_element), value);
     } else {
         clpi_line(e, "%s e[%d];", type, e->width);
         clpi_line(e, "vstore%d(%s, 0, e);", e->width, value);

@@ -63,17 +63,19 @@ void clpi_emit_tiles(clpi_emit *e, const clpi_stage *stage, int rows, int64_t c_
     const int n_rows = rows > CLPI_TILE_LANES ? 2 : 1, n_columns = p->panel / p->width;
     for (int i = 0; i < n_rows; i++)
         for (int j = 0; j < n_columns; j++) {
-            const bool loads = stage->step->dot->accumulates;
+            const bool accumulates = stage->step->dot->accumulates;     /* as all do that start at zero */
             if (p->starts_at_zero)
-                clpi_line(e, "if (!(%s))", clpi_first_step_text(e));
-            e->indent += p->starts_at_zero;
-            if (loads)
+                clpi_open(e, "if (%s)", clpi_first_step_text(e));
+            if (p->starts_at_zero || !accumulates)
+                clpi_line(e, "__asm__ volatile(\"tilezero %%tmm%d\");", SUMS + 2 * i + j);
+            if (p->starts_at_zero) {
+                clpi_close(e);
+                clpi_open(e, "else");
+            }
+            if (accumulates)
                 move(e, true, SUMS + 2 * i + j, sum_at(e, p, i, j, c_stride), c_stride);
-            e->indent -= p->starts_at_zero;
             if (p->starts_at_zero)
-                clpi_line(e, "else");
-            if (!loads || p->starts_at_zero)
-                clpi_line(e, "%s__asm__ volatile(\"tilezero %%tmm%d\");", p->starts_at_zero ? "    " : "", SUMS + 2 * i + j);
+                clpi_close(e);
         }
     clpi_open(e, "for (int k = 0; k < %lld; k += %d)", (long long)p->k, CLPI_TILE_LANES);
     for (int j = 0; j < n_columns; j++)

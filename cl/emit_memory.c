@@ -2,7 +2,8 @@
  *
  * In: an access of the nest being printed. Out: text that reads or writes it and never touches memory outside: outside the
  * block or the array a load gives the pad and a store does nothing. A vector of neighbours that all exist is one access;
- * any other goes lane by lane.                                                                                           */
+ * of any other the lanes that
+ * exist go one by one. What lies across the lanes comes out of squares (emit_square.c).                                    */
 #include "cl/emit.h"
 
 #include <string.h>
@@ -286,7 +287,13 @@ static const char *stretch_offset(clpi_emit *e, const clpi_access *a)
 static void emit_fetch_ahead(clpi_emit *e, const clpi_access *a)
 {
     const int around = clpi_loop_around(e->map);
-    if (a->is_tile || around < 0 || !clpi_access_varies(e->nest, a, around))
+    bool moves = false;               /* with the loop itself, not with what is read in it */
+    for (int d = 0; d < a->rank; d++) {
+        if (clpi_depends_on(e->nest, a->ix[d].node, around))
+            return;
+        moves = moves || (around >= 0 && a->ix[d].dim == around);
+    }
+    if (a->is_tile || !moves)
         return;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);

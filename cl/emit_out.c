@@ -84,7 +84,7 @@ static const char *position_text(clpi_emit *e, const clpi_out *out)
     return "0";
 }
 
-/* Vector lanes that are all reduced: a vector clpi_accumulator r, and a scalar one q for narrower pieces and the end. */
+/* Vector lanes that are all reduced: a vector accumulator r, and a scalar one q for narrower pieces and the end. */
 static bool reduces_lanes(const clpi_emit *e, const clpi_out *out)
 {
     return out->kind == CLPI_OUT_REDUCE && e->map->vector_dim >= 0 && (out->reduced >> e->map->vector_dim & 1);
@@ -144,7 +144,7 @@ static void emit_reduce_update(clpi_emit *e, const clpi_out *out, uint32_t o)
         clpi_line(e, "%s = %s;", r, clpi_combine_text(e, out, e->width, r, value));
         return;
     }
-    if (e->width > 1) {           /* a narrower piece goes to the scalar clpi_accumulator */
+    if (e->width > 1) {           /* a narrower piece goes to the scalar accumulator */
         clpi_str s;
         clpi_str_init(&s, e->arena->env);
         clpi_prelude_reduce(&e->prelude, &s, combining(out->op), out->dtype, e->width, value);

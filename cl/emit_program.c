@@ -384,11 +384,11 @@ static void emit_axes(clpi_emit *e, int i)
     clpi_open(e, "for (int %s_id = (int)%s; %s_id < %s + %s; %s_id++)", name, start, name, start,
               clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, axis, 0), name);
     if (is_innermost && clpi_is_simt(e)) {
-        e->turn = clpi_text(e, "%s_id", name);
+        e->loop_id = clpi_text(e, "%s_id", name);
         clpi_renew_lid(e, NULL);
     }
     emit_axes(e, i + 1);
-    e->turn = NULL;
+    e->loop_id = NULL;
     clpi_close(e);
     if (is_innermost)
         emit_end(e, CLPI_PART_LAST, axis);
@@ -417,7 +417,7 @@ void clpi_renew_lid(clpi_emit *e, const char *turn)
     if (e->s->limits.is_cpu)
         return;
     const char *more = turn       ? clpi_text(e, " + (ulong)%s", turn)
-                       : e->turn ? clpi_text(e, " + (ulong)%s + %d", e->turn, e->n_lids++)
+                       : e->loop_id ? clpi_text(e, " + (ulong)%s + %d", e->loop_id, e->n_lids++)
                                  : clpi_text(e, " + %d", e->n_lids++);
     clpi_line(e, "const int lid = (int)((get_local_id(0) + ((sequence%s) >> 63)) & %llu);", more, (unsigned long long)e->s->group_size - 1);
 }

@@ -81,14 +81,15 @@ static const char *domain_text(clpi_emit *e, const clpi_ix *ix)
 {
     if (ix->dim < 0)
         return clpi_text(e, "%lld", (long long)ix->add);
+    const bool is_ahead = e->ahead && ix->dim == clpi_loop_around(e->map), in_row = ix->dim == e->row_dim;
+    const bool in_lane = e->lane && ix->dim == e->map->vector_dim, is_sum = is_ahead || in_row || in_lane;
     const char *text = clpi_text(e, "d%d", ix->dim);
-    bool is_sum = false;
-    if (e->ahead && ix->dim == clpi_loop_around(e->map))
-        text = clpi_text(e, "%s + %d", text, e->ahead), is_sum = true;
-    if (ix->dim == e->row_dim)
-        text = clpi_text(e, "%s + r", text), is_sum = true;
-    if (e->lane && e->map->vector_dim == ix->dim)
-        text = clpi_text(e, "%s + %s", text, e->lane), is_sum = true;
+    if (is_ahead)
+        text = clpi_text(e, "%s + %d", text, e->ahead);
+    if (in_row)
+        text = clpi_text(e, "%s + r", text);
+    if (in_lane)
+        text = clpi_text(e, "%s + %s", text, e->lane);
     if (ix->mul != 1)
         text = clpi_text(e, is_sum ? "(%s) * %lld" : "%s * %lld", text, (long long)ix->mul);
     if (ix->add == 0)

@@ -132,7 +132,8 @@ clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *
     realisation = clpi_cl_realisation(realisation, limits);
     bool vector = realisation == CLP_SCHEDULE_VECTOR;
     *s = (clpi_cl_schedule){ .program = program, .limits = *limits, .realisation = realisation,
-                             .group_size = 1, .max_groups = limits->loop_rounds ? MAX_GROUPS_CUT : MAX_GROUPS, .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1 };
+                             .group_size = 1, .max_groups = limits->loop_rounds ? MAX_GROUPS_CUT : MAX_GROUPS,
+                             .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1 };
     if (!vector && !clpi_choose_deals(s, arena))
         return CLP_ERR_OOM;
     if (!clpi_place_tiles(s, arena))

@@ -15,6 +15,7 @@
 #include "plan/work.h"
 #include "run/backend.h"
 #include "run/choose.h"
+#include "run/dot_tile.h"
 
 /* Rates are per cycle of one compute unit. */
 typedef struct machine {
@@ -54,18 +55,18 @@ static product product_of(const machine *on, const clpi_limits *l, const clpi_ir
 {
     enum { GROUP = 64 };          /* rows, and columns, that a group of a GPU has at once */
     const clpi_type *x = clpi_type_of(ir, clpi_args(ir, op)[0]), *z = &ir->types.items[op->type];
-    product p = { .m = z->rank >= 2 ? (double)z->shape[z->rank - 2] : 1, .n = z->rank >= 1 ? (double)z->shape[z->rank - 1] : 1,
-                  .k = (double)x->shape[x->rank - 1], .rows = GROUP, .columns = p.n <= GROUP / 2 ? GROUP / 2 : GROUP, .sums = 1 };
-    int lanes = on->lanes;
-    if (lanes == 0)
+    const int64_t m = z->rank >= 2 ? z->shape[z->rank - 2] : 1, n = z->rank >= 1 ? z->shape[z->rank - 1] : 1;
+    product p = { .m = (double)m, .n = (double)n, .k = (double)x->shape[x->rank - 1], .rows = GROUP,
+                  .columns = n <= GROUP / 2 ? GROUP / 2 : GROUP, .sums = 1 };
+    if (on->lanes == 0)
         return p;
-    while (lanes > 1 && lanes / 2 >= p.n)
-        lanes /= 2;
-    const clpi_dot_tile tile = clpi_dot_tile_of(l, (int64_t)p.m, (int64_t)ceil(p.n / lanes));
+    const int lanes = clpi_dot_lanes(l, z->dtype, n);
+    const clpi_dot_tile tile = clpi_dot_tile_of(l, m, (n + lanes - 1) / lanes);
     p.rows = tile.rows;
     p.columns = (double)lanes * tile.vectors;
     p.sums = (double)tile.rows * tile.vectors;
-    p.is_y_direct = fmod(p.n, p.columns) == 0 && clpi_op_at(ir, clpi_args(ir, op)[1])->kind != CLP_OP_transpose;
+    const bool shares_lanes = l->dot_units && m > tile.rows && (x->dtype == CLP_BF16 || clp_dtype_bits(x->dtype) == 8);
+    p.is_y_direct = n % (lanes * tile.vectors) == 0 && clpi_op_at(ir, clpi_args(ir, op)[1])->kind != CLP_OP_transpose && !shares_lanes;
     return p;
 }
 
@@ -103,10 +104,13 @@ static double dot_cycles(const machine *on, const clpi_limits *l, const clpi_ir 
     const double panels = ceil(p.n / p.columns), x = p.m * p.k, y = p.k * p.n, panel = p.k * p.columns;
     const bool is_y_once = p.is_y_direct && p.m <= p.rows, panel_fits = 4 * panel <= (double)l->l1_bytes;
     const bool fits = 4 * (x + (p.is_y_direct ? panel : y) + p.m * p.n) <= (double)l->l2_bytes;
-    double cycles = tile_cycles(on, &p) + ROW_BEGINS * (p.m + p.k) + (x + (p.is_y_direct ? 0 : y)) / on->packed + 8 * p.m * p.n / own_pace(on, l, 4 * p.m * p.n);
+    const double products = tile_cycles(on, &p);
+    double cycles = products + ROW_BEGINS * (p.m + p.k);
+    cycles += (x + (p.is_y_direct ? 0 : y)) / on->packed;
+    cycles += 8 * p.m * p.n / own_pace(on, l, 4 * p.m * p.n);
     cycles += fits ? 0 : 4 * x * panels / on->far_bytes;
     cycles += panel_fits || is_y_once ? 0 : 4 * panel * panels * ceil(p.m / p.rows) / on->l2_bytes;
-    cycles += is_y_once && p.k > RUNS_AHEAD ? fmax(4 * y / on->far_bytes - tile_cycles(on, &p), 0) : 0;
+    cycles += is_y_once && p.k > RUNS_AHEAD ? fmax(4 * y / on->far_bytes - products, 0) : 0;
     return batch * cycles;
 }
 

@@ -1,4 +1,5 @@
 /* How a dot is blocked for vectors: its register tiles, what of y is packed, and where its sums start. */
+#include "run/dot_tile.h"
 #include "cl/schedule.h"
 #include "planned.h"
 
