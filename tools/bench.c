@@ -167,12 +167,14 @@ static int run_row(bench *b, const bench_row *row, sink *out)
     return status;
 }
 
+/* All of them, also behind one that failed, which has said why. */
 static int run_rows(bench *b, sink *out)
 {
     int status = DONE;
-    for (const bench_row *row = bench_rows; !status && row->name; row++)
-        if (is_wanted(b->o, row))
-            status = run_row(b, row, out);
+    for (const bench_row *row = bench_rows; row->name; row++) {
+        const int one = is_wanted(b->o, row) ? run_row(b, row, out) : DONE;
+        status = status ? status : one;
+    }
     return status;
 }
 
@@ -223,8 +225,10 @@ static int measure(bench *b)
         printf("\n]}\n");
     if (out.bars && (fclose(out.bars) || !bars))
         status = status ? status : fail("out of memory");
-    if (!status && b->o->svg)
-        status = write_picture(b, cpu, bars, out.n_bars);
+    if (bars && b->o->svg) {
+        const int written = write_picture(b, cpu, bars, out.n_bars);
+        status = status ? status : written;
+    }
     free(bars);
     return status;
 }

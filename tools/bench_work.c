@@ -201,7 +201,7 @@ static int compare_side(work *w, side *s)
     if (!status)
         status = run_side(w, s, theirs.data);
     if (!status) {
-        const difference d = array_compare(&mine, &theirs, w->row->tol);
+        const difference d = array_compare(&mine, &theirs, w->row->tol, mine.rank > 0 ? mine.shape[mine.rank - 1] : 1);
         if (d.n_beyond)
             status = fail("%s: %lld elements of %lld differ from those of %s: element %lld is %g, there %g", w->row->name,
                           (long long)d.n_beyond, (long long)array_elems(&mine), s->name, (long long)d.worst, d.got, d.want);

@@ -119,7 +119,8 @@ typedef struct difference {
     int64_t n_beyond, worst;      /* elements beyond the bound; the element furthest off, -1: all equal */
     double  abs, got, want;       /* there */
 } difference;
-difference array_compare(const clp_array *got, const clp_array *want, double bound);
+/* run: so many neighbours are results of terms of one size: a row, or all elements. It divides their number. */
+difference array_compare(const clp_array *got, const clp_array *want, double bound, int64_t run);
 
 /* ---- print.c ---- */
 void array_print(FILE *out, const clp_array *a);                  /* as NumPy prints it, long arrays shortened */

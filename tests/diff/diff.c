@@ -289,7 +289,7 @@ static bool is_written(const job *j, int i)
 static bool compare(const char *words, const char *name, layout l, const clp_array *got, const clp_array *want,
                     double bound)
 {
-    const difference d = array_compare(got, want, bound);
+    const difference d = array_compare(got, want, bound, array_elems(want));
     if (d.n_beyond)
         fprintf(stderr,
                 "%s: %s (%s): %" PRId64 " of %" PRId64 " elements differ; most, element %" PRId64
