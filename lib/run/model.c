@@ -45,7 +45,7 @@ static machine gpu(const clpi_limits *l)
 
 /* Of one product: its blocks, and the register tiles it is computed in. */
 typedef struct product {
-    double m, n, k;
+    double m, n, k;               /* k in lanes of 32 bits, which small elements share where there is a unit for them */
     bool   is_y_direct;           /* the first tile of a panel packs y as it multiplies, for those below */
     double rows, columns;         /* of a register tile */
     double sums;                  /* accumulators of it, in vectors */
@@ -66,6 +66,8 @@ static product product_of(const machine *on, const clpi_limits *l, const clpi_ir
     p.columns = (double)lanes * tile.vectors;
     p.sums = (double)tile.rows * tile.vectors;
     const bool shares_lanes = l->dot_units && m > tile.rows && (x->dtype == CLP_BF16 || clp_dtype_bits(x->dtype) == 8);
+    if (shares_lanes)
+        p.k = ceil(p.k * clp_dtype_bits(x->dtype) / 32);
     p.is_y_direct = n % (lanes * tile.vectors) == 0 && clpi_op_at(ir, clpi_args(ir, op)[1])->kind != CLP_OP_transpose && !shares_lanes;
     return p;
 }
