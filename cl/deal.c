@@ -273,11 +273,8 @@ static void look_at(deals *x, const clpi_step *step)
 static bool is_used(const clpi_steps *steps, uint32_t from, uint32_t to, int tile)
 {
     for (uint32_t i = from; i < to; i++)
-        for (uint32_t k = 0; k < steps->items[i]->nest->accesses.n; k++) {
-            const clpi_access *a = &steps->items[i]->nest->accesses.items[k];
-            if (a->is_tile && a->target == tile)
-                return true;
-        }
+        if (clpi_touches_tile(steps->items[i]->nest, tile))
+            return true;
     return false;
 }
 

@@ -84,9 +84,8 @@ clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d)
 }
 
 /* The register tile, as so many vectors of so many lanes: narrower where columns of the result must lie without gaps. */
-static clpi_dot_tile register_tile(const clpi_cl_schedule *s, const clpi_dot *d, int *out_width)
+static clpi_dot_tile register_tile(const clpi_cl_schedule *s, const clpi_dot_unit *unit, const clpi_dot *d, int *out_width)
 {
-    const clpi_dot_unit *unit = find_unit(s, d);
     *out_width = clpi_dot_lanes(&s->limits, d->acc, d->n);
     clpi_dot_tile tile = clpi_dot_tile_of(&s->limits, d->m, clpi_cdiv(d->n, *out_width));
     if (unit->tiles)
@@ -103,7 +102,7 @@ static clpi_dot_tile register_tile(const clpi_cl_schedule *s, const clpi_dot *d,
 int clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d)
 {
     int width;
-    return s->realisation == CLP_SCHEDULE_VECTOR ? register_tile(s, d, &width).vectors * width : 1;
+    return s->realisation == CLP_SCHEDULE_VECTOR ? register_tile(s, find_unit(s, d), d, &width).vectors * width : 1;
 }
 
 /* Rows of packed x, and panels of packed y, that lay a power of two apart would fall into few sets of L1: packing a row of y
@@ -113,7 +112,7 @@ enum { APART = 16 };
 static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *p)
 {
     const clpi_dot *d = step->dot;
-    const clpi_dot_tile tile = register_tile(s, d, &p->width);
+    const clpi_dot_tile tile = register_tile(s, p->unit, d, &p->width);
     p->rows = tile.rows;
     p->panel = tile.vectors * p->width;
     p->n_panels = (int)clpi_cdiv(d->n, p->panel);

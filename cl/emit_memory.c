@@ -2,8 +2,7 @@
  *
  * In: an access of the nest being printed. Out: text that reads or writes it and never touches memory outside: outside the
  * block or the array a load gives the pad and a store does nothing. A vector of neighbours that all exist is one access;
- * of any other the lanes that
- * exist go one by one. What lies across the lanes comes out of squares (emit_square.c).                                    */
+ * of any other the lanes that exist go one by one. What lies across the lanes comes out of squares (emit_square.c).       */
 #include "cl/emit.h"
 
 #include <string.h>
@@ -151,15 +150,15 @@ static clp_dtype access_dtype(const clpi_emit *e, const clpi_access *a)
 }
 
 /* Is what lies in memory what is computed with? */
-static bool is_as_held(const clpi_emit *e, const clpi_access *a)
+static bool lies_held(const clpi_emit *e, const clpi_access *a)
 {
-    return e->is_raw || (a->is_tile && access_dtype(e, a) != CLP_BOOL);
+    return a->is_tile && access_dtype(e, a) != CLP_BOOL;
 }
 
 /* A value of the access's dtype as it is put there. */
 static const char *stored_text(clpi_emit *e, const clpi_access *a, int width, int mask_bits, const char *held)
 {
-    if (a->is_tile && access_dtype(e, a) != CLP_BOOL)
+    if (lies_held(e, a))
         return held;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
@@ -174,7 +173,7 @@ const char *clpi_stored_text(clpi_emit *e, const clpi_access *a, int width, int 
 
 const char *clpi_held_text(clpi_emit *e, const clpi_access *a, int mask_bits, const char *stored)
 {
-    if (is_as_held(e, a))
+    if (e->is_raw || lies_held(e, a))
         return stored;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
@@ -192,7 +191,7 @@ static const char *element_text(clpi_emit *e, const clpi_access *a)
     clpi_str_init(&s, e->arena->env);
     if (clpi_is_packed(dtype))
         clpi_prelude_nibble(&e->prelude, &s, dtype, base_text(e, a), offset_text(e, a));
-    else if (is_as_held(e, a))
+    else if (e->is_raw || lies_held(e, a))
         clpi_str_puts(&s, clpi_place_text(e, a));
     else
         clpi_prelude_held(&e->prelude, &s, dtype, 1, 0, clpi_place_text(e, a));
@@ -261,7 +260,7 @@ const char *clpi_stored_vector_type(const clpi_emit *e, const clpi_access *a, in
 int clpi_stored_bytes(const clpi_emit *e, const clpi_access *a)
 {
     clp_dtype dtype = access_dtype(e, a);
-    return a->is_tile && dtype != CLP_BOOL ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
+    return lies_held(e, a) ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
 }
 
 /* simt: does the stretch begin a whole number of vectors behind an address that is aligned for them? Tiles lie so; of an operand
@@ -448,11 +447,12 @@ static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_
     v->mask_bits = dtype == CLP_BOOL ? 8 : 0;
     const char *type = lanes_type(e, a, dtype, 8);
     const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;
-    if (e->map->ahead && is_stretch(e, a) && !inside)
+    const bool is_whole = is_stretch(e, a) && !inside;
+    if (e->map->ahead && is_whole)
         emit_fetch_ahead(e, a);
-    if (is_stretch(e, a) && !inside && a->mask < 0) {
+    if (is_whole && a->mask < 0) {
         clpi_line(e, "const %s v%d = %s;", type, node, held_vector(e, a, v));
-    } else if (is_stretch(e, a) && !inside) {
+    } else if (is_whole) {
         emit_load_chosen(e, node, a, type, v);
     } else if (inside && a->mask < 0) {
         emit_load_cut(e, node, a, type, inside);

@@ -26,13 +26,21 @@ static void emit_body(clpi_emit *e, int at)
     clpi_forget_from(e, at);
 }
 
+/* The loop of <name><dim> over n points from `origin` (NULL: 0) on, so many at a time; from the last on where that is how they are scanned. */
+static void open_loop(clpi_emit *e, char name, int dim, const char *origin, int64_t n, int step)
+{
+    const bool back = scans_backwards(e, dim);
+    const char *at = clpi_text(e, "%lld", (long long)(back ? n - step : n)), *begin = origin ? origin : "0";
+    const char *by = step > 1 ? clpi_text(e, " %c= %d", back ? '-' : '+', step) : back ? "--" : "++";
+    if (origin)
+        at = clpi_text(e, "%s + %s", origin, at);
+    clpi_open(e, "for (int %c%d = %s; %c%d %s %s; %c%d%s)", name, dim, back ? at : begin, name, dim, back ? ">=" : "<", back ? begin : at,
+              name, dim, by);
+}
+
 static void emit_plain_loop(clpi_emit *e, int at, int dim)
 {
-    long long n = (long long)e->nest->extent[dim];
-    if (scans_backwards(e, dim))
-        clpi_open(e, "for (int d%d = %lld; d%d >= 0; d%d--)", dim, n - 1, dim, dim);
-    else
-        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", dim, dim, n, dim);
+    open_loop(e, 'd', dim, NULL, e->nest->extent[dim], 1);
     emit_body(e, at);
     clpi_close(e);
 }
@@ -80,7 +88,7 @@ static void emit_whole_vectors(clpi_emit *e, int at, int dim, int64_t n)
 {
     const int chains = e->map->chains, step = chains * e->width;
     const char name = chains > 1 ? 'c' : 'd', *whole = clpi_emit_whole(e, at, step);
-    clpi_open(e, "for (int %c%d = 0; %c%d < %lld; %c%d += %d)", name, dim, name, dim, (long long)n, name, dim, step);
+    open_loop(e, name, dim, NULL, n, step);
     emit_vectors(e, at, dim, chains, whole);
     clpi_close(e);
 }
@@ -116,10 +124,7 @@ static void emit_columns(clpi_emit *e, int at, int dim)
     clpi_load_squares(e);
     if (e->is_fast && e->nest->nodes.n <= LITTLE)
         clpi_line(e, "#pragma unroll");
-    if (scans_backwards(e, dim))
-        clpi_open(e, "for (int d%d = b%d + %d; d%d >= b%d; d%d--)", dim, dim, e->columns - 1, dim, dim, dim);
-    else
-        clpi_open(e, "for (int d%d = b%d; d%d < b%d + %d; d%d++)", dim, dim, dim, dim, e->columns, dim);
+    open_loop(e, 'd', dim, clpi_text(e, "b%d", dim), e->columns, 1);
     emit_body(e, at);
     clpi_close(e);
     clpi_store_squares(e);
@@ -136,13 +141,10 @@ static void emit_square(clpi_emit *e, int at, int dim, int columns)
 
 static void emit_whole_squares(clpi_emit *e, int at, int dim, int columns)
 {
-    const long long whole = (long long)(e->nest->extent[dim] / columns * columns);
+    const int64_t whole = e->nest->extent[dim] / columns * columns;
     if (whole == 0)
         return;
-    if (scans_backwards(e, dim))
-        clpi_open(e, "for (int b%d = %lld; b%d >= 0; b%d -= %d)", dim, whole - columns, dim, dim, columns);
-    else
-        clpi_open(e, "for (int b%d = 0; b%d < %lld; b%d += %d)", dim, dim, whole, dim, columns);
+    open_loop(e, 'b', dim, NULL, whole, columns);
     emit_square(e, at, dim, columns);
     clpi_close(e);
 }

@@ -416,9 +416,9 @@ void clpi_renew_lid(clpi_emit *e, const char *turn)
 {
     if (e->s->limits.is_cpu)
         return;
-    const char *more = turn       ? clpi_text(e, " + (ulong)%s", turn)
+    const char *more = turn         ? clpi_text(e, " + (ulong)%s", turn)
                        : e->loop_id ? clpi_text(e, " + (ulong)%s + %d", e->loop_id, e->n_lids++)
-                                 : clpi_text(e, " + %d", e->n_lids++);
+                                    : clpi_text(e, " + %d", e->n_lids++);
     clpi_line(e, "const int lid = (int)((get_local_id(0) + ((sequence%s) >> 63)) & %llu);", more, (unsigned long long)e->s->group_size - 1);
 }
 

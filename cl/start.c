@@ -5,19 +5,11 @@
  * starts from zeros in the loop's first step, and the nest is left out.                                                     */
 #include "cl/schedule.h"
 
-static bool nest_touches(const clpi_nest *n, int tile)
-{
-    for (uint32_t i = 0; i < n->accesses.n; i++)
-        if (n->accesses.items[i].is_tile && n->accesses.items[i].target == tile)
-            return true;
-    return false;
-}
-
 static bool touches(const clpi_step *step, int tile)
 {
-    if (step->nest && nest_touches(step->nest, tile))
+    if (step->nest && clpi_touches_tile(step->nest, tile))
         return true;
-    if (step->dot && (step->dot->dest == tile || nest_touches(step->dot->a, tile) || nest_touches(step->dot->b, tile)))
+    if (step->dot && (step->dot->dest == tile || clpi_touches_tile(step->dot->a, tile) || clpi_touches_tile(step->dot->b, tile)))
         return true;
     if (step->kind == CLPI_STEP_SORT && (step->tile == tile || step->tile2 == tile))
         return true;
