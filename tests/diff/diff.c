@@ -115,6 +115,8 @@ static const row rows[] = {
     { "dot_edges -p T=u32,A=i32,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
     { "dot_edges -p T=i64,A=i64,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
     { "dot_edges -p T=i8,A=i64,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
+    { "dot_in_place -i x=randn:70x70", 1e-4, NULL },
+    { "partial_dots -i x=randn:50x40 -i y=randn:40x170,1 -i b=randn:170,2 -i t=randn:50x170,3", 1e-5, NULL },
     { "few_products --dim M=6,N=13", 0, NULL },
     { "few_products -p T=f16 --dim M=6,N=13", 0, NULL },
     { "turned -i x=randn:20x37 -i y=randn:37x20,1 -i z=randn:20x37,2", 0, NULL },
@@ -128,6 +130,8 @@ static const row rows[] = {
     { "turned_cubes -p a=16,T=f16 -i x=randn:30x2x20", 0, NULL },
     { "/matmul -p bm=32,bn=48,bk=16 -i x=randn:70x33 -i y=randn:33x50,1", 1e-5, NULL },
     { "/matmul -i x=randn:200x300 -i y=randn:300x150,1", 1e-5, NULL },
+    { "/matmul -p bm=30,bn=80,bk=16,has_bias=true,has_residual=true,act=gelu -i x=randn:70x33 -i y=randn:33x170,1 -i bias=randn:170,2 "
+      "-i residual=randn:70x170,3", 1e-5, NULL },
     { "/matmul -p T=bf16,act=relu -i x=randn:100x90 -i y=randn:90x80,1", 1e-2, NULL },
     { "/matmul -p T=f16,has_bias=true,act=gelu,bm=64,bn=32 -i x=randn:100x90 -i y=randn:90x80,1 -i bias=randn:80,2",
       2e-3, NULL },
