@@ -217,7 +217,7 @@ static void emit_stage(clpi_emit *e, const clpi_stage *stage)
         clpi_emit_versions(e, &stage->edges, fn, stage);
 }
 
-void clpi_emit_caption(clpi_emit *e, const clpi_stage *stage)
+static void caption(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_op *op = &e->ir->ops.items[stage->step->op];
     if (stage->step->kind == CLPI_STEP_NEST && stage->step->nest->rank == 0)
@@ -240,7 +240,7 @@ void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages)
         const clpi_stage *stage = &stages->items[i];
         if (stage->sync_before)
             clpi_barrier(e);
-        clpi_emit_caption(e, stage);
+        caption(e, stage);
         emit_stage(e, stage);
     }
 }

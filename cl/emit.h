@@ -45,7 +45,6 @@ typedef struct clpi_emit {
     bool                    in_stretch;       /* of neighbours that lie side by side */
     const clpi_nest        *nest;
     const clpi_mapping     *map;
-    const char             *from, *to;        /* along the lanes' dimension, whole vectors from here to there alone; NULL: all of it */
     int                     width;            /* lanes of the piece being printed */
     int                     columns;          /* of the square being printed */
     int                     chain;            /* which of the accumulators of a reduction takes it */
@@ -73,7 +72,6 @@ void clpi_barrier(clpi_emit *e);
 void clpi_open_items(clpi_emit *e, int64_t n);
 void clpi_close_items(clpi_emit *e, int64_t n);
 void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages);
-void clpi_emit_caption(clpi_emit *e, const clpi_stage *stage);               /* the op, and its line */
 /* Once, or twice: for full blocks whose neighbours lie side by side (is_fast), and for any. */
 void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage),
                         const clpi_stage *stage);
@@ -162,9 +160,7 @@ const char *clpi_lane_type(const clpi_dot_plan *p, const clpi_dot *d, int width)
 const char *clpi_slot_pointer(clpi_emit *e, const clpi_stage *stage, int slot);             /* to what is packed */
 void clpi_emit_tile_setup(clpi_emit *e, const clpi_stage *stage, int rows);  /* emit_dot_tiles.c: before rows of x are multiplied */
 void clpi_emit_tiles(clpi_emit *e, const clpi_stage *stage, int rows, int64_t c_stride);
-/* The condition that the innermost arbitrary axis is at the first, or last, of its programs. */
-const char *clpi_first_step_text(clpi_emit *e);
-const char *clpi_last_step_text(clpi_emit *e);
+const char *clpi_first_step_text(clpi_emit *e);                              /* the condition, for a dot that starts at zero there */
 void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage);              /* emit_dot_simt.c */
 void clpi_emit_sort(clpi_emit *e, const clpi_stage *stage);                  /* emit_sort.c */
 void clpi_emit_print(clpi_emit *e, const clpi_stage *stage);                 /* emit_print.c */

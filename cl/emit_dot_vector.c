@@ -8,7 +8,6 @@
  *
  * Where y comes in vectors, the first register tile of a panel packs it: it computes each vector, or loads it from where it lies, in the step
  * that multiplies it, which hides the one behind the other, and stores it for the tiles below. Where there are none, nothing is packed.
- * What becomes of the sums, where it is the dot's to do (dot_ends.c), is done panel by panel.
  * After Goto and van de Geijn, Anatomy of High-Performance Matrix Multiplication, 2008; blocks are the kernel's own.     */
 #include "cl/emit.h"
 
@@ -93,23 +92,11 @@ static void multiply_step(clpi_emit *e, const clpi_stage *stage, const tile *t)
     }
 }
 
-static int innermost_axis(const clpi_emit *e)
-{
-    const clpi_plan *plan = e->p->plan;
-    return plan->arbitrary[plan->n_arbitrary - 1];
-}
-
 const char *clpi_first_step_text(clpi_emit *e)
 {
-    const int axis = innermost_axis(e);
+    const clpi_plan *plan = e->p->plan;
+    const int axis = plan->arbitrary[plan->n_arbitrary - 1];
     return clpi_text(e, "%s_id == %s", e->ir->axes[axis].name, clpi_number_text(e, CLPI_NUMBER_BOX_START, axis, 0));
-}
-
-const char *clpi_last_step_text(clpi_emit *e)
-{
-    const int axis = innermost_axis(e);
-    return clpi_text(e, "%s_id == %s + %s - 1", e->ir->axes[axis].name, clpi_number_text(e, CLPI_NUMBER_BOX_START, axis, 0),
-                     clpi_number_text(e, CLPI_NUMBER_BOX_COUNT, axis, 0));
 }
 
 /* Accumulators of another dtype than the result's: all of them stay exact for max_k steps, then they are added to it. */
@@ -268,25 +255,6 @@ static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
     }
 }
 
-/* What becomes of the sums of a panel. */
-static void finish_panel(clpi_emit *e, const clpi_stage *stage)
-{
-    const clpi_stage *finish = stage->finish;
-    const int panel = stage->dot.panel;
-    const bool is_cut = stage->step->dot->n % panel != 0;
-    if (!finish)
-        return;
-    clpi_emit_caption(e, finish);
-    if (finish->is_at_last)
-        clpi_open(e, "if (%s)", clpi_last_step_text(e));
-    e->from = clpi_text(e, "panel * %d", panel);
-    e->to = clpi_text(e, is_cut ? "min((panel + 1) * %d, %lld)" : "(panel + 1) * %d", panel, (long long)stage->step->dot->n);
-    clpi_emit_versions(e, &finish->edges, clpi_emit_nest, finish);
-    e->from = e->to = NULL;
-    if (finish->is_at_last)
-        clpi_close(e);
-}
-
 void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
@@ -302,7 +270,6 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
     if (p->unit->is_biased)
         sum_columns(e, stage);
     tiles_of_panel(e, stage);
-    finish_panel(e, stage);
     clpi_close(e);
     if (p->unit->tiles)
         clpi_line(e, "__asm__ volatile(\"tilerelease\");");

@@ -93,16 +93,6 @@ static void emit_whole_vectors(clpi_emit *e, int at, int dim, int64_t n)
     clpi_close(e);
 }
 
-static void emit_some_vectors(clpi_emit *e, int at, int dim)
-{
-    e->width = e->map->width;
-    const char *whole = clpi_emit_whole(e, at, e->width);
-    clpi_open(e, "for (int d%d = %s; d%d < %s; d%d += %d)", dim, e->from, dim, e->to, dim, e->width);
-    emit_vectors(e, at, dim, 1, whole);
-    clpi_close(e);
-    e->width = 1;
-}
-
 static void emit_vector_loop(clpi_emit *e, int at, int dim)
 {
     int64_t n = e->nest->extent[dim], done = n - n % e->map->width;
@@ -311,8 +301,6 @@ static void emit_from(clpi_emit *e, int at)
     const int dim = m->order[at];
     if (dim == m->vector_dim && m->turn_columns)
         emit_turned_loop(e, at, m->turn_dim);
-    else if (dim == m->vector_dim && e->from)
-        emit_some_vectors(e, at, dim);
     else if (dim == m->vector_dim && m->width > 1)
         emit_vector_loop(e, at, dim);
     else if (dim == m->turn_dim && m->turn_columns)

@@ -248,20 +248,18 @@ static void note_nest(const clpi_nest *n, bool *used)
             used[n->accesses.items[i].target] = true;
 }
 
-static void note_used(const clpi_stages *stages, bool *used)
+static void note_used(const clpi_steps *steps, bool *used)
 {
-    for (uint32_t i = 0; i < stages->n; i++) {
-        const clpi_stage *stage = &stages->items[i];
-        if (stage->step->nest)
-            note_nest(stage->step->nest, used);
-        if (stage->step->dot) {
-            note_nest(stage->step->dot->a, used);
-            note_nest(stage->step->dot->b, used);
+    for (uint32_t i = 0; i < steps->n; i++) {
+        const clpi_step *s = steps->items[i];
+        if (s->nest)
+            note_nest(s->nest, used);
+        if (s->dot) {
+            note_nest(s->dot->a, used);
+            note_nest(s->dot->b, used);
         }
-        if (stage->finish)
-            note_nest(stage->finish->step->nest, used);
-        note_used(&stage->body, used);
-        note_used(&stage->other, used);
+        note_used(&s->body, used);
+        note_used(&s->other, used);
     }
 }
 
@@ -339,7 +337,7 @@ static void emit_part(clpi_emit *e, clpi_part part)
     bool *used = CLPI_NEW_N(e->arena, bool, (size_t)e->ir->n_operands + 1);
     if (!used)
         return;
-    note_used(&e->s->parts[part], used);
+    note_used(&e->p->parts[part], used);
     if (e->p->is_checked && e->s->has_loop)
         clpi_line(e, "const int n_before = n_faults;");
     for (int i = 0; i < e->ir->n_operands; i++) {

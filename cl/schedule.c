@@ -1,7 +1,7 @@
 /* schedule: a program's steps as stages of one realisation.
  *
  * In: a program (lib/nest), limits. Out: a schedule. Reads in order: tiles get homes, each step its stage, dots their blocking
- * and arrays, and in simt the barriers are placed. Each part decides in a file of its own: place.c map.c dot.c dot_ends.c sync.c.    */
+ * and arrays, and in simt the barriers are placed. Each part decides in a file of its own: place.c map.c dot.c start.c sync.c.     */
 #include "cl/schedule.h"
 
 enum {
@@ -78,27 +78,12 @@ static bool add_team_slot(clpi_cl_schedule *s, const clpi_stages *before, clpi_s
     return stage->team_slot >= 0;
 }
 
-/* What is done with the sums of a dot, as a stage of its own. */
-static bool add_finish(const clpi_cl_schedule *s, clpi_stage *dot, clpi_arena *arena)
-{
-    bool at_last;
-    const clpi_step *step = clpi_finishing_of(s, dot->step, &at_last);
-    if (!step)
-        return true;
-    dot->finish = CLPI_NEW(arena, clpi_stage);
-    if (!dot->finish)
-        return false;
-    *dot->finish = (clpi_stage){ .step = step, .map = clpi_map_nest(s, step->nest), .team_slot = -1, .is_at_last = at_last };
-    find_edges(dot->finish, s, arena);
-    return true;
-}
-
 static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_steps *steps, bool in_shared, clpi_arena *arena)
 {
     for (uint32_t i = 0; i < steps->n; i++) {
         clpi_step *step = steps->items[i];
         clpi_stage stage = { .step = step, .team_slot = -1 };
-        if (s->realisation == CLP_SCHEDULE_VECTOR && clpi_is_left_to_dot(s, step))
+        if (s->realisation == CLP_SCHEDULE_VECTOR && clpi_is_left_to_dot(s->program, step))
             continue;
         if (step->kind == CLPI_STEP_SHARED && s->realisation == CLP_SCHEDULE_SIMT) {      /* see map_group */
             if (!add_stages(s, stages, &step->body, false, arena))
@@ -116,8 +101,6 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
                 return false;
             stage.pack_a = clpi_map_operand(s, step->dot->a, &stage.dot, false);
             stage.pack_b = clpi_map_operand(s, step->dot->b, &stage.dot, true);
-            if (s->realisation == CLP_SCHEDULE_VECTOR && !add_finish(s, &stage, arena))
-                return false;
         }
         if (!in_shared)
             find_edges(&stage, s, arena);

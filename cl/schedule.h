@@ -147,8 +147,6 @@ struct clpi_stage {
     bool             sync_before; /* simt: a barrier */
     clpi_edges       edges;       /* of the whole stage; DOT: of packing x */
     clpi_edges       edges_b;     /* DOT: of packing y */
-    clpi_stage      *finish;      /* DOT, vector: what is done with the sums of each register tile; NULL: nothing */
-    bool             is_at_last;  /* of a finish: in the last step of the loop over the innermost arbitrary axis alone */
     clpi_stages      body, other;
 };
 
@@ -199,11 +197,9 @@ bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena
 clp_dtype clpi_dot_lane(const clpi_dot_plan *p, const clpi_dot *d);    /* what the operands are packed in; integers unsigned, to wrap */
 int  clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d);   /* columns of dest are rounded up to a multiple of this */
 
-/* dot_ends.c, vector: the nests that a dot takes over; NULL: there is none. Clearing what it adds to: it starts at zero. Finishing: what it
- * does with its sums in each step, or, at_last, in the last of the loop over the innermost arbitrary axis. */
+/* start.c: the nest that clears what the dot adds to, and is left out for a dot that starts at zero; NULL: there is none. */
 const clpi_step *clpi_clearing_of(const clpi_program *p, const clpi_step *dot);
-const clpi_step *clpi_finishing_of(const clpi_cl_schedule *s, const clpi_step *dot, bool *out_at_last);
-bool clpi_is_left_to_dot(const clpi_cl_schedule *s, const clpi_step *step);
+bool clpi_is_left_to_dot(const clpi_program *p, const clpi_step *step);
 
 /* place.c: homes of tiles and other arrays. */
 /* Numbers of the steps that use it first and last. -1: out of memory. */

@@ -1,0 +1,67 @@
+/* start: sums that need no clearing.
+ *
+ * In: a program. Out: for a dot that adds to a tile in each step of the loop over the innermost arbitrary axis, the nest in front of that
+ * loop which sets the tile to zeros, if nothing else comes between: `if (first(k)) { acc[...] = 0; } acc[...] += dot(...)`. The dot then
+ * starts from zeros in the loop's first step, and the nest is left out.                                                     */
+#include "cl/schedule.h"
+
+static bool touches(const clpi_step *step, int tile)
+{
+    if (step->nest && clpi_touches_tile(step->nest, tile))
+        return true;
+    if (step->dot && (step->dot->dest == tile || clpi_touches_tile(step->dot->a, tile) || clpi_touches_tile(step->dot->b, tile)))
+        return true;
+    if (step->kind == CLPI_STEP_SORT && (step->tile == tile || step->tile2 == tile))
+        return true;
+    for (int i = 0; i < step->n_args; i++)
+        if (step->args[i] == tile)
+            return true;
+    for (uint32_t i = 0; i < step->body.n; i++)
+        if (touches(step->body.items[i], tile))
+            return true;
+    for (uint32_t i = 0; i < step->other.n; i++)
+        if (touches(step->other.items[i], tile))
+            return true;
+    return false;
+}
+
+/* Does the step make all of the tile zeros, and nothing else? */
+static bool clears(const clpi_program *p, const clpi_step *step, int tile)
+{
+    const clpi_tile *t = &p->tiles.items[tile];
+    const clpi_nest *n = step->nest;
+    if (step->kind != CLPI_STEP_NEST || n->rank != t->rank || n->outs.n != 1 || n->outs.items[0].kind != CLPI_OUT_STORE)
+        return false;
+    const clpi_node *value = &n->nodes.items[n->outs.items[0].value];
+    const clpi_access *to = &n->accesses.items[n->outs.items[0].access];
+    if (value->kind != CLPI_NODE_CONST || value->bits != 0 || !to->is_tile || to->target != tile || to->rank != t->rank || to->mask >= 0)
+        return false;
+    for (int d = 0; d < t->rank; d++)
+        if (to->ix[d].dim != d || to->ix[d].mul != 1 || to->ix[d].add != 0 || to->ix[d].node >= 0 || n->extent[d] != t->shape[d])
+            return false;
+    return true;
+}
+
+const clpi_step *clpi_clearing_of(const clpi_program *p, const clpi_step *dot)
+{
+    const clpi_steps *first = &p->parts[CLPI_PART_FIRST], *every = &p->parts[CLPI_PART_EVERY];
+    const int tile = dot->dot->dest;
+    uint32_t at = 0;
+    while (at < every->n && every->items[at] != dot && !touches(every->items[at], tile))
+        at++;
+    if (at == every->n || every->items[at] != dot || !dot->dot->accumulates || dot->dot->k == 0)
+        return NULL;
+    for (uint32_t i = first->n; i-- > 0;)
+        if (touches(first->items[i], tile))
+            return clears(p, first->items[i], tile) ? first->items[i] : NULL;
+    return NULL;
+}
+
+bool clpi_is_left_to_dot(const clpi_program *p, const clpi_step *step)
+{
+    const clpi_steps *every = &p->parts[CLPI_PART_EVERY];
+    for (uint32_t i = 0; i < every->n; i++)
+        if (every->items[i]->dot && clpi_clearing_of(p, every->items[i]) == step)
+            return true;
+    return false;
+}
