@@ -195,7 +195,7 @@ static bool is_own(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_acc
 
 bool clpi_is_teamable(const clpi_nest *n)
 {
-    bool is_good = n->rank > 0 && !n->in_order && product(n->extent, 0, n->rank) > 0;
+    bool is_good = n->rank > 0 && !n->in_order && !clpi_scan_of(n) && product(n->extent, 0, n->rank) > 0;
     for (uint32_t o = 0; o < n->outs.n; o++) {
         const clpi_out *out = &n->outs.items[o];
         bool reduces_rows = out->kind == CLPI_OUT_REDUCE && out->op != CLP_OP_argmax && out->op != CLP_OP_argmin && n->rank > 1 &&

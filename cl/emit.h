@@ -21,9 +21,6 @@ typedef struct clpi_value {
     bool has_lanes;               /* its lanes stand in an array l<node> too */
 } clpi_value;
 
-/* A function that turns squares (emit_square.c). */
-typedef struct clpi_turn { const char *type; int columns; bool is_back; } clpi_turn;
-
 typedef struct clpi_unaligned_type { const char *type; int elem_bytes; } clpi_unaligned_type;
 
 typedef struct clpi_emit {
@@ -36,7 +33,7 @@ typedef struct clpi_emit {
     int                     indent;
     struct { clpi_number *items; uint32_t n, cap; } numbers;
     struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
-    struct { clpi_turn *items; uint32_t n, cap; } turns;
+    struct { const char **items; uint32_t n, cap; } shuffles;      /* functions that move lanes, written so far (emit_square.c, emit_scan.c) */
     int                     fault_words;      /* of the code */
     const char             *loop_id;           /* simt: of the innermost loop over programs; NULL: outside */
     int                     n_lids;           /* places where the work-item's number was worked out */
@@ -126,6 +123,16 @@ const char *clpi_square_text(clpi_emit *e, const clpi_access *a);            /* 
 void        clpi_load_squares(clpi_emit *e);
 void        clpi_store_squares(clpi_emit *e);
 
+enum { CLPI_PIECE_BYTES = 16 };   /* within so many bytes shuffles cost least, on CPUs with longer vectors too */
+bool        clpi_needs_shuffle(clpi_emit *e, const char *name);              /* is the function of this name still to be written? */
+
+/* ---- Scans (emit_scan.c) ---- */
+void        clpi_declare_scans(clpi_emit *e);                                /* before the loop over their dimension */
+const char *clpi_emit_scan(clpi_emit *e, int node);                          /* takes the point, or vector, on; the value there */
+const char *clpi_scan_end_text(clpi_emit *e, int node);                      /* after the loop */
+int         clpi_scan_end_width(const clpi_emit *e, int node);
+bool        clpi_scans_backwards(const clpi_emit *e, int dim);
+
 /* The condition under which n points of the vectors' loop at `at`, from the current one on, may be printed as parts of full blocks
  * (emit_edge.c); what no vector changes goes to a variable in front of the loop. NULL: there is no such condition, or no need. */
 const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n);
@@ -133,10 +140,10 @@ const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n);
 /* ---- Outs of the nest being printed (emit_out.c) ---- */
 clp_dtype   clpi_out_dtype(const clpi_emit *e, int access);                  /* of what the access gives, or takes */
 bool        clpi_is_arg(clpi_op_kind op);
-bool        clpi_accumulates(const clpi_out *out);
 clp_dtype   clpi_accumulator(const clpi_emit *e, const clpi_out *out);       /* argmax compares in it, others add up in it */
 const char *clpi_accumulator_type(const clpi_emit *e, const clpi_out *out, int width);
-const char *clpi_combine_text(clpi_emit *e, const clpi_out *out, int width, const char *a, const char *b);
+const char *clpi_combine_text(clpi_emit *e, clpi_op_kind op, clp_dtype dtype, int width, const char *a, const char *b);
+const char *clpi_identity_text(clpi_emit *e, clpi_op_kind op, clp_dtype dtype, int width);      /* op: a reduction or a scan, not arg.. */
 void        clpi_declare_accumulators(clpi_emit *e);
 void        clpi_emit_outs(clpi_emit *e);                                    /* at one point, or vector, of the whole domain */
 const char *clpi_fold_lanes(clpi_emit *e, uint32_t out);                     /* after the loops: the result's name */

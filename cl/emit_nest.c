@@ -10,15 +10,6 @@ static void emit_level(clpi_emit *e, int at);
 
 /* ---- Loops ---- */
 
-static bool scans_backwards(const clpi_emit *e, int dim)
-{
-    for (uint32_t o = 0; o < e->nest->outs.n; o++)
-        if (e->nest->outs.items[o].kind == CLPI_OUT_SCAN && e->nest->outs.items[o].is_reverse &&
-            (e->nest->outs.items[o].reduced >> dim & 1))
-            return true;
-    return false;
-}
-
 static void emit_body(clpi_emit *e, int at)
 {
     clpi_emit_nodes(e, at);
@@ -29,7 +20,7 @@ static void emit_body(clpi_emit *e, int at)
 /* The loop of <name><dim> over n points from `origin` (NULL: 0) on, so many at a time; from the last on where that is how they are scanned. */
 static void open_loop(clpi_emit *e, char name, int dim, const char *origin, int64_t n, int step)
 {
-    const bool back = scans_backwards(e, dim);
+    const bool back = clpi_scans_backwards(e, dim);
     const char *at = clpi_text(e, "%lld", (long long)(back ? n - step : n)), *begin = origin ? origin : "0";
     const char *by = step > 1 ? clpi_text(e, " %c= %d", back ? '-' : '+', step) : back ? "--" : "++";
     if (origin)
@@ -93,26 +84,43 @@ static void emit_whole_vectors(clpi_emit *e, int at, int dim, int64_t n)
     clpi_close(e);
 }
 
+static void emit_vector_at(clpi_emit *e, int at, int dim, int64_t first)
+{
+    clpi_open(e, "%s", "");
+    clpi_line(e, "const int d%d = %lld;", dim, (long long)first);
+    emit_vectors(e, at, dim, 1, clpi_emit_whole(e, at, e->width));
+    clpi_close(e);
+}
+
+/* What is left over of n, a vector narrower than the map's for each bit of it, the wider ones first; from the end where that is how they are scanned. */
+static void emit_narrow_vectors(clpi_emit *e, int at, int dim, int64_t n)
+{
+    const int widest = e->map->width / 2, rest = (int)(n % e->map->width);
+    for (int k = widest; k >= 1; k /= 2) {
+        e->width = clpi_scans_backwards(e, dim) ? widest / k : k;
+        if (rest & e->width)
+            emit_vector_at(e, at, dim, n - rest + (rest & ~(2 * e->width - 1)));
+    }
+}
+
+static void emit_wide_vectors(clpi_emit *e, int at, int dim, int64_t n)
+{
+    e->width = e->map->width;
+    if (n / e->width > 1)
+        emit_whole_vectors(e, at, dim, n - n % e->width);
+    else if (n / e->width == 1)
+        emit_vector_at(e, at, dim, 0);
+}
+
 static void emit_vector_loop(clpi_emit *e, int at, int dim)
 {
-    int64_t n = e->nest->extent[dim], done = n - n % e->map->width;
-    e->width = e->map->width;
-    if (done > e->width) {
-        emit_whole_vectors(e, at, dim, done);
+    const int64_t n = e->nest->extent[dim];
+    if (clpi_scans_backwards(e, dim)) {
+        emit_narrow_vectors(e, at, dim, n);
+        emit_wide_vectors(e, at, dim, n);
     } else {
-        done = 0;
-    }
-    for (int width = e->map->width; width >= 1;) {
-        if (n - done < width) {
-            width /= 2;
-            continue;
-        }
-        e->width = width;
-        clpi_open(e, "%s", "");
-        clpi_line(e, "const int d%d = %lld;", dim, (long long)done);
-        emit_vectors(e, at, dim, 1, clpi_emit_whole(e, at, width));
-        clpi_close(e);
-        done += width;
+        emit_wide_vectors(e, at, dim, n);
+        emit_narrow_vectors(e, at, dim, n);
     }
     e->width = 1;
 }
@@ -155,7 +163,7 @@ static void emit_narrow_squares(clpi_emit *e, int at, int dim, int columns)
     const int64_t n = e->nest->extent[dim];
     const int rest = (int)(n % columns);
     for (int k = columns / 2; k >= 1; k /= 2) {
-        const int fewer = scans_backwards(e, dim) ? columns / 2 / k : k;
+        const int fewer = clpi_scans_backwards(e, dim) ? columns / 2 / k : k;
         if (!(rest & fewer))
             continue;
         clpi_open(e, "%s", "");
@@ -168,7 +176,7 @@ static void emit_narrow_squares(clpi_emit *e, int at, int dim, int columns)
 static void emit_turned_loop(clpi_emit *e, int at, int dim)
 {
     const int columns = e->map->turn_columns ? e->map->turn_columns : e->width;
-    if (scans_backwards(e, dim)) {
+    if (clpi_scans_backwards(e, dim)) {
         emit_narrow_squares(e, at, dim, columns);
         emit_whole_squares(e, at, dim, columns);
     } else {
@@ -216,7 +224,7 @@ static void take_parts(clpi_emit *e, const clpi_out *out, uint32_t o, const char
     clpi_line(e, "r%u = part[%s];", o, first);
     if (!clpi_is_arg(out->op)) {
         clpi_line(e, "for (int other = %s + %d; other < %llu; other += %d)", first, step, n, step);
-        clpi_line(e, "    r%u = %s;", o, clpi_combine_text(e, out, 1, clpi_text(e, "r%u", o), "part[other]"));
+        clpi_line(e, "    r%u = %s;", o, clpi_combine_text(e, out->op, out->dtype, 1, clpi_text(e, "r%u", o), "part[other]"));
         return;
     }
     clpi_str s;
@@ -286,9 +294,9 @@ static void emit_joint(clpi_emit *e)
 static bool has_accumulators(const clpi_emit *e)
 {
     for (uint32_t o = 0; o < e->nest->outs.n; o++)
-        if (clpi_accumulates(&e->nest->outs.items[o]))
+        if (e->nest->outs.items[o].kind == CLPI_OUT_REDUCE)
             return true;
-    return false;
+    return clpi_scan_of(e->nest) != NULL;
 }
 
 static void emit_from(clpi_emit *e, int at)

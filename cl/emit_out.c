@@ -1,6 +1,6 @@
 /* emit_out: what a nest leaves behind, at one point, or vector, of its domain and after the loops over it.
  *
- * In: a nest begun, its values printed. Out: stores, atomics, and the accumulators of reductions and scans: declared, taken on
+ * In: a nest begun, its values printed. Out: stores, atomics, and the accumulators of reductions: declared, taken on
  * at each point, stored.                                                                                                   */
 #include "cl/emit.h"
 
@@ -40,12 +40,11 @@ const char *clpi_accumulator_type(const clpi_emit *e, const clpi_out *out, int w
     return d == CLP_BOOL && width > 1 ? clpi_cl_mask_type(32, width) : clpi_cl_type(d, width);
 }
 
-static const char *identity_text(clpi_emit *e, const clpi_out *out, int width)
+const char *clpi_identity_text(clpi_emit *e, clpi_op_kind op, clp_dtype d, int width)
 {
     clpi_str s, v;
     clpi_str_init(&s, e->arena->env);
-    clp_dtype d = clpi_accumulator(e, out);
-    clpi_cl_identity(&s, clpi_is_arg(out->op) ? (out->op == CLP_OP_argmax ? CLP_OP_max : CLP_OP_min) : combining(out->op), d);
+    clpi_cl_identity(&s, combining(op), d);
     if (width == 1)
         return clpi_take_text(e, &s);
     clpi_str_init(&v, e->arena->env);
@@ -57,11 +56,17 @@ static const char *identity_text(clpi_emit *e, const clpi_out *out, int width)
     return clpi_take_text(e, &v);
 }
 
-const char *clpi_combine_text(clpi_emit *e, const clpi_out *out, int width, const char *a, const char *b)
+static const char *identity_text(clpi_emit *e, const clpi_out *out, int width)
+{
+    const clpi_op_kind op = out->op == CLP_OP_argmax ? CLP_OP_max : out->op == CLP_OP_argmin ? CLP_OP_min : out->op;
+    return clpi_identity_text(e, op, clpi_accumulator(e, out), width);
+}
+
+const char *clpi_combine_text(clpi_emit *e, clpi_op_kind op, clp_dtype dtype, int width, const char *a, const char *b)
 {
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    clpi_prelude_combine(&e->prelude, &s, combining(out->op), out->dtype, width, a, b);
+    clpi_prelude_combine(&e->prelude, &s, combining(op), dtype, width, a, b);
     return clpi_take_text(e, &s);
 }
 
@@ -90,11 +95,6 @@ static bool reduces_lanes(const clpi_emit *e, const clpi_out *out)
     return out->kind == CLPI_OUT_REDUCE && e->map->vector_dim >= 0 && (out->reduced >> e->map->vector_dim & 1);
 }
 
-bool clpi_accumulates(const clpi_out *out)
-{
-    return out->kind == CLPI_OUT_REDUCE || out->kind == CLPI_OUT_SCAN;
-}
-
 static const char *chain_name(clpi_emit *e, uint32_t o, int chain)
 {
     return chain == 0 ? clpi_text(e, "r%u", o) : clpi_text(e, "r%u_%d", o, chain);
@@ -104,7 +104,7 @@ void clpi_declare_accumulators(clpi_emit *e)
 {
     for (uint32_t o = 0; o < e->nest->outs.n; o++) {
         const clpi_out *out = &e->nest->outs.items[o];
-        if (!clpi_accumulates(out))
+        if (out->kind != CLPI_OUT_REDUCE)
             continue;
         if (reduces_lanes(e, out)) {
             for (int chain = 0; chain < e->map->chains; chain++)
@@ -117,6 +117,7 @@ void clpi_declare_accumulators(clpi_emit *e)
         if (clpi_is_arg(out->op))
             clpi_line(e, "int p%u = 0x7fffffff;", o);
     }
+    clpi_declare_scans(e);
 }
 
 static void emit_arg_update(clpi_emit *e, const clpi_out *out, uint32_t o)
@@ -141,7 +142,7 @@ static void emit_reduce_update(clpi_emit *e, const clpi_out *out, uint32_t o)
     const char *value = clpi_value_text(e, out->value, e->width, 32);
     if (!reduces_lanes(e, out) || e->width == e->map->width) {
         const char *r = chain_name(e, o, e->chain);
-        clpi_line(e, "%s = %s;", r, clpi_combine_text(e, out, e->width, r, value));
+        clpi_line(e, "%s = %s;", r, clpi_combine_text(e, out->op, out->dtype, e->width, r, value));
         return;
     }
     if (e->width > 1) {           /* a narrower piece goes to the scalar accumulator */
@@ -150,15 +151,7 @@ static void emit_reduce_update(clpi_emit *e, const clpi_out *out, uint32_t o)
         clpi_prelude_reduce(&e->prelude, &s, combining(out->op), out->dtype, e->width, value);
         value = clpi_take_text(e, &s);
     }
-    clpi_line(e, "q%u = %s;", o, clpi_combine_text(e, out, 1, clpi_text(e, "q%u", o), value));
-}
-
-static void emit_scan_update(clpi_emit *e, const clpi_out *out, uint32_t o)
-{
-    const char *r = clpi_text(e, "r%u", o);
-    clpi_line(e, "%s = %s;", r, clpi_combine_text(e, out, e->width, r, clpi_value_text(e, out->value, e->width, 32)));
-    clp_dtype to = clpi_out_dtype(e, out->access);
-    clpi_emit_store(e, out->access, to, cast_text(e, to, out->dtype, e->width, r), e->width, 32);
+    clpi_line(e, "q%u = %s;", o, clpi_combine_text(e, out->op, out->dtype, 1, clpi_text(e, "q%u", o), value));
 }
 
 static void emit_atomic(clpi_emit *e, const clpi_out *out)
@@ -208,27 +201,28 @@ static const char *one_item_text(clpi_emit *e, const clpi_out *out)
     return m->is_single && !m->is_alone && !m->is_broadcast ? "lid == 0" : NULL;
 }
 
+static void emit_point_store(clpi_emit *e, const clpi_out *out)
+{
+    const char *one_item = one_item_text(e, out);
+    int width = out_varies(e, out) ? e->width : 1;
+    int bits = e->values[out->value].mask_bits ? e->values[out->value].mask_bits : 8;
+    if (one_item)
+        clpi_open(e, "if (%s)", one_item);
+    clpi_emit_store(e, out->access, clpi_out_dtype(e, out->access), clpi_value_text(e, out->value, width, bits), width, bits);
+    if (one_item)
+        clpi_close(e);
+}
+
 /* At one point of the whole domain. */
 void clpi_emit_outs(clpi_emit *e)
 {
     for (uint32_t o = 0; o < e->nest->outs.n; o++) {
         const clpi_out *out = &e->nest->outs.items[o];
-        if (out->kind == CLPI_OUT_REDUCE)
-            emit_reduce_update(e, out, o);
-        else if (out->kind == CLPI_OUT_SCAN)
-            emit_scan_update(e, out, o);
-        else if (out->kind == CLPI_OUT_ATOMIC)
-            emit_atomic(e, out);
-        else {
-            const char *one_item = one_item_text(e, out);
-            int width = out_varies(e, out) ? e->width : 1;
-            int bits = e->values[out->value].mask_bits ? e->values[out->value].mask_bits : 8;
-            if (one_item)
-                clpi_open(e, "if (%s)", one_item);
-            clpi_emit_store(e, out->access, clpi_out_dtype(e, out->access), clpi_value_text(e, out->value, width, bits),
-                            width, bits);
-            if (one_item)
-                clpi_close(e);
+        switch (out->kind) {
+        case CLPI_OUT_STORE: emit_point_store(e, out); break;
+        case CLPI_OUT_REDUCE: emit_reduce_update(e, out, o); break;
+        case CLPI_OUT_LAST: break;
+        case CLPI_OUT_ATOMIC: emit_atomic(e, out); break;
         }
     }
 }
@@ -241,11 +235,11 @@ const char *clpi_fold_lanes(clpi_emit *e, uint32_t o)
     if (!reduces_lanes(e, out))
         return r;
     for (int chain = 1; chain < e->map->chains; chain++)
-        clpi_line(e, "%s = %s;", r, clpi_combine_text(e, out, e->map->width, r, chain_name(e, o, chain)));
+        clpi_line(e, "%s = %s;", r, clpi_combine_text(e, out->op, out->dtype, e->map->width, r, chain_name(e, o, chain)));
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     clpi_prelude_reduce(&e->prelude, &s, combining(out->op), out->dtype, e->map->width, r);
-    clpi_line(e, "q%u = %s;", o, clpi_combine_text(e, out, 1, clpi_text(e, "q%u", o), clpi_take_text(e, &s)));
+    clpi_line(e, "q%u = %s;", o, clpi_combine_text(e, out->op, out->dtype, 1, clpi_text(e, "q%u", o), clpi_take_text(e, &s)));
     return clpi_text(e, "q%u", o);
 }
 
@@ -266,8 +260,9 @@ void clpi_store_reductions(clpi_emit *e)
 {
     for (uint32_t o = 0; o < e->nest->outs.n; o++) {
         const clpi_out *out = &e->nest->outs.items[o];
-        if (out->kind != CLPI_OUT_REDUCE)
-            continue;
-        clpi_store_result(e, o, clpi_fold_lanes(e, o), reduces_lanes(e, out) ? 1 : e->width);
+        if (out->kind == CLPI_OUT_REDUCE)
+            clpi_store_result(e, o, clpi_fold_lanes(e, o), reduces_lanes(e, out) ? 1 : e->width);
+        else if (out->kind == CLPI_OUT_LAST)
+            clpi_store_result(e, o, clpi_scan_end_text(e, out->value), clpi_scan_end_width(e, out->value));
     }
 }

@@ -15,7 +15,13 @@
 
 /* ---- The functions that turn ---- */
 
-enum { PIECE_BYTES = 16 };        /* within so many bytes shuffles cost least, on CPUs with longer vectors too */
+bool clpi_needs_shuffle(clpi_emit *e, const char *name)
+{
+    for (uint32_t i = 0; i < e->shuffles.n; i++)
+        if (strcmp(e->shuffles.items[i], name) == 0)
+            return false;
+    return CLPI_PUSH(e->arena, &e->shuffles, name);
+}
 
 /* Compilers that take such a function for too large to be inlined would put the squares in memory: twice the time. */
 #define INLINED "__attribute__((always_inline))\n"
@@ -69,7 +75,7 @@ static void interleave(squares *q, int p)
 
 static void turn(squares *q, int elem_bytes)
 {
-    const int p = PIECE_BYTES / elem_bytes < q->c ? PIECE_BYTES / elem_bytes : q->c;
+    const int p = CLPI_PIECE_BYTES / elem_bytes < q->c ? CLPI_PIECE_BYTES / elem_bytes : q->c;
     for (int h = q->c / 2; h >= p; h /= 2)
         exchange_pieces(q, h);
     for (int round = p; round > 1; round /= 2)
@@ -111,14 +117,12 @@ static void put_turn_back(squares *q, const char *name, const char *row_type, in
 static const char *turning(clpi_emit *e, const clpi_access *a, bool is_back)
 {
     const char *type = clpi_stored_vector_type(e, a, e->width);
-    const clpi_turn t = { type, e->columns, is_back };
     const char *name = clpi_text(e, "%s_%s_%d", is_back ? "back" : "turn", type, e->columns);
-    for (uint32_t i = 0; i < e->turns.n; i++)
-        if (strcmp(e->turns.items[i].type, type) == 0 && e->turns.items[i].columns == e->columns && e->turns.items[i].is_back == is_back)
-            return name;
+    if (!clpi_needs_shuffle(e, name))
+        return name;
     squares q = { .out = &e->prelude.functions, .type = type, .lanes = e->width, .c = e->columns };
     (is_back ? put_turn_back : put_turn)(&q, name, clpi_stored_vector_type(e, a, e->columns), clpi_stored_bytes(e, a));
-    return CLPI_PUSH(e->arena, &e->turns, t) ? name : "";
+    return name;
 }
 
 /* ---- Loads and stores ---- */

@@ -109,7 +109,7 @@ static void combine_parts(clpi_emit *e, uint32_t o, const char *first, const cha
     clpi_line(e, "%s r%u = %s;", clpi_accumulator_type(e, out, 1), o, first);
     clpi_line(e, "#pragma unroll %d", PARTS_AT_ONCE);
     clpi_line(e, "for (int other = %d; other < %d; other += %d)", step, n, step);
-    clpi_line(e, "    r%u = %s;", o, clpi_combine_text(e, out, 1, clpi_text(e, "r%u", o), other));
+    clpi_line(e, "    r%u = %s;", o, clpi_combine_text(e, out->op, out->dtype, 1, clpi_text(e, "r%u", o), other));
 }
 
 static bool store_needs_nodes(const clpi_access *a)

@@ -256,6 +256,10 @@ static void emit_node(clpi_emit *e, int node)
         clpi_emit_load(e, node);
         return;
     }
+    if (x->kind == CLPI_NODE_SCAN) {
+        v->text = clpi_emit_scan(e, node);
+        return;
+    }
     const char *text = x->kind == CLPI_NODE_INDEX ? index_text(e, x, v->width) : operation_text(e, x, v);
     if (v->n_uses > 1 || strlen(text) > INLINE_MAX) {
         clpi_line(e, "const %s v%d = %s;", node_type(x, v), node, text);

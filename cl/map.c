@@ -13,6 +13,8 @@ bool clpi_depends_on(const clpi_nest *n, int node, int dim)
     const clpi_node *x = &n->nodes.items[node];
     if (x->kind == CLPI_NODE_INDEX)
         return x->ix.dim == dim;
+    if (x->kind == CLPI_NODE_SCAN && x->ix.dim == dim)
+        return true;
     if (x->kind == CLPI_NODE_LOAD)
         return clpi_access_varies(n, &n->accesses.items[x->access], dim);
     for (int i = 0; i < x->n_args; i++)
@@ -103,9 +105,9 @@ static bool may_turn(const clpi_nest *n, uint32_t last, int dim, int turn)
     return turn != dim && n->extent[dim] >= 4 && n->extent[turn] >= 4 && (last == 0 || last == UINT32_C(1) << turn) && !has_two_stores_to_one(n);
 }
 
-/* last: set of dimensions that are innermost; in_order: of those that are gone through in order. packed: the dimension along which
+/* last: set of dimensions that are innermost. packed: the dimension along which
  * the nest's value is stored by others, -1: by none. */
-static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t last, uint32_t in_order, int packed, clpi_mapping *m)
+static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t last, int packed, clpi_mapping *m)
 {
     int best = -1;
     for (uint32_t o = 0; o < n->outs.n; o++)
@@ -113,7 +115,7 @@ static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t
             n->outs.items[o].op == CLP_OP_argmin)
             return;
     for (int d = n->n_outer; !n->in_order && d < n->rank; d++) {
-        if (n->extent[d] < 2 || (in_order >> d & 1))
+        if (n->extent[d] < 2)
             continue;
         for (int turn = n->n_outer - 1; turn < n->rank; turn++) {
             const bool turns = turn >= n->n_outer;
@@ -292,7 +294,7 @@ clpi_mapping clpi_map_operand(const clpi_cl_schedule *s, const clpi_nest *n, con
     if (s->realisation == CLP_SCHEDULE_SIMT)
         return map_slice(s, n, p, is_y);
     clpi_mapping m = UNMAPPED;
-    choose_lanes(s, n, 0, 0, n->rank - 1, &m);
+    choose_lanes(s, n, 0, n->rank - 1, &m);
     while (is_y && m.vector_dim == n->rank - 1 && (p->is_y_direct ? m.width > p->width : p->panel % m.width != 0))   /* stays in its panel */
         m.width /= 2;
     if (is_y && p->group > 1 && m.vector_dim == n->rank - 1 && m.turn_dim < 0) {      /* rows that share lanes are packed together */
@@ -309,19 +311,17 @@ clpi_mapping clpi_map_operand(const clpi_cl_schedule *s, const clpi_nest *n, con
 clpi_mapping clpi_map_nest(const clpi_cl_schedule *s, const clpi_nest *n)
 {
     clpi_mapping m = UNMAPPED;
-    uint32_t last = 0, scanned = 0;
+    const clpi_node *scan = clpi_scan_of(n);
+    uint32_t last = scan ? UINT32_C(1) << scan->ix.dim : 0;
     bool reduces = false;
     for (uint32_t o = 0; o < n->outs.n; o++) {
         const clpi_out *out = &n->outs.items[o];
-        if (out->kind == CLPI_OUT_REDUCE || out->kind == CLPI_OUT_SCAN)
-            last |= out->reduced;
-        if (out->kind == CLPI_OUT_SCAN)
-            scanned |= out->reduced;
+        last |= out->reduced;
         reduces = reduces || out->kind == CLPI_OUT_REDUCE;
     }
     if (s->realisation == CLP_SCHEDULE_SIMT)
         return map_group(s, n, last, reduces);
-    choose_lanes(s, n, last, scanned, -1, &m);
+    choose_lanes(s, n, last, -1, &m);
     order_loops(n, n->n_outer, last, &m);
     m.chains = choose_chains(n, &m);
     return m;

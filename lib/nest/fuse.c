@@ -63,12 +63,22 @@ static uint32_t reduced_of(const clpi_nest *n)
     return reduced;
 }
 
-static bool only_stores_and_reductions(const clpi_nest *n)
+static bool is_free_of_order(const clpi_nest *n)
 {
     for (uint32_t o = 0; o < n->outs.n; o++)
-        if (n->outs.items[o].kind != CLPI_OUT_STORE && n->outs.items[o].kind != CLPI_OUT_REDUCE)
+        if (n->outs.items[o].kind == CLPI_OUT_ATOMIC)
             return false;
     return !n->in_order;
+}
+
+/* What is reduced, or scanned, is innermost, and a scan goes through it in order: one thing for all of a nest. */
+static bool has_room_for_both(const clpi_nest *na, const clpi_nest *nb)
+{
+    const clpi_node *sa = clpi_scan_of(na), *sb = clpi_scan_of(nb);
+    uint32_t ra = reduced_of(na), rb = reduced_of(nb);
+    if (sa || sb)
+        return ra == 0 && rb == 0 && (!sa || !sb || (sa->ix.dim == sb->ix.dim && sa->bits == sb->bits));
+    return ra == rb || ra == 0 || rb == 0;
 }
 
 static const clpi_out *store_at(const clpi_nest *n, uint32_t access)
@@ -96,11 +106,8 @@ static bool can_merge(const clpi_program *p, const clpi_step *a, const clpi_step
     if (a->kind != CLPI_STEP_NEST || b->kind != CLPI_STEP_NEST || a->nest->rank == 0 || a->nest->rank != b->nest->rank)
         return false;
     const clpi_nest *na = a->nest, *nb = b->nest;
-    if (memcmp(na->extent, nb->extent, (size_t)na->rank * sizeof *na->extent) != 0 || !only_stores_and_reductions(na) ||
-        !only_stores_and_reductions(nb))
-        return false;
-    uint32_t ra = reduced_of(na), rb = reduced_of(nb);
-    return (ra == rb || ra == 0 || rb == 0) && only_harmless(p, na, nb, at_one_point);
+    return memcmp(na->extent, nb->extent, (size_t)na->rank * sizeof *na->extent) == 0 && is_free_of_order(na) && is_free_of_order(nb) &&
+           has_room_for_both(na, nb) && only_harmless(p, na, nb, at_one_point);
 }
 
 static void merge(clpi_program *p, clpi_step *a, const clpi_step *b)
@@ -126,15 +133,36 @@ static void merge(clpi_program *p, clpi_step *a, const clpi_step *b)
     a->op = b->op;
 }
 
+/* May `first` be done after the n steps behind it? Values of rows stand so between a scan and what is made of it. */
+static bool may_wait(const clpi_program *p, const clpi_step *first, clpi_step *const *behind, uint32_t n)
+{
+    for (uint32_t i = 0; i < n; i++)
+        if (!only_harmless(p, first->nest, behind[i]->nest, never))
+            return false;
+    return true;
+}
+
+/* Merges s into the nearest of the n steps before it that it can be merged with, which goes to the end then. */
+static bool merge_into(clpi_program *p, clpi_step **before, uint32_t n, const clpi_step *s)
+{
+    for (uint32_t i = n; i-- > 0 && before[i]->kind == CLPI_STEP_NEST;) {
+        clpi_step *into = before[i];
+        if (!can_merge(p, into, s) || !may_wait(p, into, &before[i + 1], n - i - 1))
+            continue;
+        memmove(&before[i], &before[i + 1], (n - i - 1) * sizeof *before);
+        before[n - 1] = into;
+        merge(p, into, s);
+        return true;
+    }
+    return false;
+}
+
 static void merge_neighbours(clpi_program *p, clpi_steps *steps)
 {
     uint32_t n = 0;
-    for (uint32_t i = 0; i < steps->n; i++) {
-        if (n > 0 && can_merge(p, steps->items[n - 1], steps->items[i]))
-            merge(p, steps->items[n - 1], steps->items[i]);
-        else
+    for (uint32_t i = 0; i < steps->n; i++)
+        if (!merge_into(p, steps->items, n, steps->items[i]))
             steps->items[n++] = steps->items[i];
-    }
     steps->n = n;
 }
 
@@ -146,16 +174,29 @@ static bool by_rows(const clpi_nest *na, uint32_t a, const clpi_nest *nb, uint32
     return clpi_row_aligned(&na->accesses.items[a], &nb->accesses.items[b]);
 }
 
+/* Are the rows that a scan goes through rows in memory? Else it goes through them side by side, in lanes. */
+static bool scans_rows(const clpi_nest *n, int dim)
+{
+    for (uint32_t i = 0; i < n->accesses.n; i++) {
+        const clpi_access *a = &n->accesses.items[i];
+        for (int d = 0; d < a->rank - 1; d++)
+            if (a->ix[d].dim == dim)
+                return false;
+    }
+    return dim > 0;
+}
+
 static bool has_rows(const clpi_step *s)
 {
     if (s->kind != CLPI_STEP_NEST || s->nest->rank == 0 || s->nest->extent[0] < 2 || s->nest->in_order)
         return false;
     for (uint32_t o = 0; o < s->nest->outs.n; o++) {
         const clpi_out *out = &s->nest->outs.items[o];
-        if (out->kind == CLPI_OUT_ATOMIC || out->kind == CLPI_OUT_SCAN || (out->kind == CLPI_OUT_REDUCE && (out->reduced & 1)))
-            return false;        /* scans go through their rows side by side, in lanes or work-items */
+        if (out->kind == CLPI_OUT_ATOMIC || (out->kind == CLPI_OUT_REDUCE && (out->reduced & 1)))
+            return false;
     }
-    return true;
+    const clpi_node *scan = clpi_scan_of(s->nest);
+    return !scan || scans_rows(s->nest, scan->ix.dim);
 }
 
 static bool fits_group(const clpi_program *p, clpi_step *const *group, uint32_t n, const clpi_step *s)
@@ -228,6 +269,7 @@ static void share_list(clpi_program *p, clpi_steps *steps)
 
 void clpi_fuse(clpi_program *p)
 {
+    clpi_keep_lasts(p);
     fuse_list(p, &p->parts[CLPI_PART_EVERY]);
     if (!p->is_checked)          /* else checks stay in the order of the programs */
         clpi_peel(p);

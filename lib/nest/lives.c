@@ -5,18 +5,14 @@
 
 #include <string.h>
 
-typedef void (*use_fn)(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
-                       bool writes, void *user);
-
-static void nest_uses(clpi_program *p, clpi_step *s, const clpi_step *shared, const clpi_nest *n, use_fn fn, void *user)
+static void nest_uses(clpi_program *p, clpi_step *s, const clpi_step *shared, const clpi_nest *n, clpi_use_fn fn, void *user)
 {
     for (uint32_t i = 0; i < n->accesses.n; i++)
         if (n->accesses.items[i].is_tile)
             fn(p, s, shared, n->accesses.items[i].target, &n->accesses.items[i], clpi_nest_writes(n, i), user);
 }
 
-/* Calls fn for each use of a tile below steps; a NULL access is one of the tile as a whole. */
-static void each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared, use_fn fn, void *user)
+void clpi_each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared, clpi_use_fn fn, void *user)
 {
     for (uint32_t i = 0; i < steps->n; i++) {
         clpi_step *s = steps->items[i];
@@ -35,8 +31,8 @@ static void each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared
                 fn(p, s, shared, whole[k], NULL, false, user);
         for (int k = 0; k < s->n_args; k++)
             fn(p, s, shared, s->args[k], NULL, false, user);
-        each_use(p, &s->body, s->kind == CLPI_STEP_SHARED ? s : shared, fn, user);
-        each_use(p, &s->other, shared, fn, user);
+        clpi_each_use(p, &s->body, s->kind == CLPI_STEP_SHARED ? s : shared, fn, user);
+        clpi_each_use(p, &s->other, shared, fn, user);
     }
 }
 
@@ -49,7 +45,7 @@ static bool is_atomic(const clpi_nest *n, const clpi_access *a)
     return false;
 }
 
-static void count_read(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
+static void count_read(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
                        bool writes, void *user)
 {
     (void)p, (void)shared;
@@ -99,7 +95,7 @@ void clpi_drop_dead_tiles(clpi_program *p)
     while (changed) {
         memset(reads, 0, p->tiles.n * sizeof *reads);
         for (int part = 0; part < CLPI_N_PARTS; part++)
-            each_use(p, &p->parts[part], NULL, count_read, reads);
+            clpi_each_use(p, &p->parts[part], NULL, count_read, reads);
         changed = false;
         for (int part = 0; part < CLPI_N_PARTS; part++)
             changed |= drop_dead_outs(p, &p->parts[part], reads);
@@ -108,7 +104,7 @@ void clpi_drop_dead_tiles(clpi_program *p)
 
 typedef struct { const clpi_step **shared; bool *spoiled; } row_uses;
 
-static void note_rows(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
+static void note_rows(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
                       bool writes, void *user)
 {
     row_uses *u = user;
@@ -129,7 +125,7 @@ void clpi_find_rows(clpi_program *p)
     if (!u.shared || !u.spoiled)
         return;
     for (int part = 0; part < CLPI_N_PARTS; part++)
-        each_use(p, &p->parts[part], NULL, note_rows, &u);
+        clpi_each_use(p, &p->parts[part], NULL, note_rows, &u);
     for (uint32_t t = 0; t < p->tiles.n; t++)
         p->tiles.items[t].is_row = u.shared[t] && !u.spoiled[t];
 }
@@ -144,7 +140,7 @@ static void number(clpi_program *p, clpi_steps *steps, bool in_shared)
     }
 }
 
-static void note_life(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, const clpi_access *a,
+static void note_life(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
                       bool writes, void *user)
 {
     (void)shared, (void)a, (void)writes, (void)user;
@@ -185,7 +181,7 @@ void clpi_number_steps(clpi_program *p)
     for (uint32_t t = 0; t < p->tiles.n; t++)
         p->tiles.items[t].first = p->tiles.items[t].last = -1;
     for (int part = 0; part < CLPI_N_PARTS; part++) {
-        each_use(p, &p->parts[part], NULL, note_life, NULL);
+        clpi_each_use(p, &p->parts[part], NULL, note_life, NULL);
         live_round_loops(p, &p->parts[part]);
     }
     for (uint32_t t = 0; t < p->tiles.n; t++)

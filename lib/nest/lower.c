@@ -155,17 +155,10 @@ static void lower_scan(clpi_lower *l, clpi_steps *steps, uint32_t v)
         return;
     clp_dtype acc = sum_dtype(op->kind, t->dtype);
     int value = clpi_node_cast(l, n, clpi_node_of(l, n, clpi_args(ir, op)[0], ix), acc);
-    int tile = add_tile(l, t);
-    add_out(l, n,
-            (clpi_out){ .kind = CLPI_OUT_SCAN,
-                        .op = op->kind,
-                        .access = clpi_access_tile(l, n, tile, ix),
-                        .value = value,
-                        .value2 = -1,
-                        .reduced = 1u << (op->attr / 2),
-                        .is_reverse = op->attr & 1,
-                        .dtype = acc,
-                        .old = -1 });
+    int scan = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_SCAN, .op = op->kind, .dtype = acc, .from = acc, .args = { value }, .n_args = 1,
+                                                .ix = { .dim = (int)(op->attr / 2), .mul = 1, .node = -1 }, .bits = op->attr & 1 });
+    int rounded = clpi_node_cast(l, n, scan, t->dtype), tile = add_tile(l, t);
+    store_out(l, n, clpi_access_tile(l, n, tile, ix), rounded);
     l->tile_of[v] = tile;
 }
 

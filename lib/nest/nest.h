@@ -48,6 +48,7 @@ typedef enum clpi_node_kind {
     CLPI_NODE_EW,                 /* op on args */
     CLPI_NODE_CAST,               /* args[0] to dtype */
     CLPI_NODE_BITCAST,
+    CLPI_NODE_SCAN,               /* op (cumsum ..) of args[0] at all points along dimension ix.dim up to this one; bits: 1 from its end on */
     CLPI_NODE_CONST,              /* bits */
     CLPI_NODE_INDEX,              /* ix.mul * domain[ix.dim] + ix.add, as dtype (low bits) */
     CLPI_NODE_LEAF,               /* op: program_id, num_programs, dim (number in bits), as i32; load: scalar operand (number) */
@@ -66,17 +67,16 @@ typedef struct clpi_node {
     int            access;
 } clpi_node;
 
-typedef enum clpi_out_kind { CLPI_OUT_STORE, CLPI_OUT_REDUCE, CLPI_OUT_SCAN, CLPI_OUT_ATOMIC } clpi_out_kind;
+typedef enum clpi_out_kind { CLPI_OUT_STORE, CLPI_OUT_REDUCE, CLPI_OUT_LAST, CLPI_OUT_ATOMIC } clpi_out_kind;
 
 /* What a nest leaves behind. */
 typedef struct clpi_out {
     clpi_out_kind kind;
-    clpi_op_kind  op;             /* REDUCE, SCAN, ATOMIC */
-    int           access;         /* written; REDUCE: indexed by the dimensions that stay */
-    int           value, value2;  /* nodes; value2: atomic_cas new */
-    uint32_t      reduced;        /* REDUCE: set of domain dimensions; SCAN: the one that runs in order */
-    bool          is_reverse;     /* SCAN */
-    clp_dtype     dtype;          /* of the accumulation (REDUCE, SCAN of 16-bit floats: f32) */
+    clpi_op_kind  op;             /* REDUCE, ATOMIC */
+    int           access;         /* written; REDUCE, LAST: indexed by the dimensions that stay */
+    int           value, value2;  /* nodes; LAST: a scan, of which what it comes to is kept; value2: atomic_cas new */
+    uint32_t      reduced;        /* REDUCE, LAST: set of domain dimensions */
+    clp_dtype     dtype;          /* of the accumulation (REDUCE, LAST of 16-bit floats: f32) */
     int           old;            /* ATOMIC: access that takes the old value, or -1 */
 } clpi_out;
 
@@ -207,6 +207,14 @@ void clpi_check_fill(clpi_lower *l, clpi_step *step);
 bool       clpi_nest_writes(const clpi_nest *n, uint32_t access);
 void       clpi_nest_append(clpi_program *p, clpi_nest *into, const clpi_nest *from, const int *forward);
 clpi_nest *clpi_nest_like(clpi_program *p, const clpi_nest *like);      /* an empty one of the same domain */
+
+/* scan.c: the first scan of a nest, whose others go along the same dimension in the same direction; NULL: it has none. */
+const clpi_node *clpi_scan_of(const clpi_nest *n);
+void clpi_keep_lasts(clpi_program *p);        /* who reads only where a scan ends does not need all of it */
+
+/* lives.c: calls fn for each use of a tile below steps; a NULL access is one of the tile as a whole. shared: the loop around. */
+typedef void (*clpi_use_fn)(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a, bool writes, void *user);
+void clpi_each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared, clpi_use_fn fn, void *user);
 
 /* fuse.c: merges nests, groups them under shared loops, drops dead tiles. */
 void clpi_fuse(clpi_program *p);

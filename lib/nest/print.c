@@ -59,6 +59,8 @@ static void print_node(clpi_str *s, const clpi_program *p, const clpi_nest *n, i
         clpi_str_puts(s, x->kind == CLPI_NODE_CAST ? "cast" : x->kind == CLPI_NODE_BITCAST ? "bitcast" : clpi_ops[x->op].name);
         for (int k = 0; k < x->n_args; k++)
             clpi_str_add(s, " v%d", x->args[k]);
+        if (x->kind == CLPI_NODE_SCAN)
+            clpi_str_add(s, " along d%d%s", x->ix.dim, x->bits ? " from its end" : "");
     }
     clpi_str_puts(s, "\n");
 }
@@ -66,7 +68,7 @@ static void print_node(clpi_str *s, const clpi_program *p, const clpi_nest *n, i
 /* side: "left " or "right " of a dot, "check "; else "". */
 static void print_nest(clpi_str *s, const clpi_program *p, const clpi_nest *n, int indent, const char *side)
 {
-    static const char *const arrows[] = { " = ", " <- ", " <- scan ", " <- " };
+    static const char *const arrows[] = { " = ", " <- ", " = last ", " <- " };
     clpi_str_add(s, "%*s%snest", indent, "", side);
     for (int d = n->n_outer; d < n->rank; d++)
         clpi_str_add(s, " d%d < %lld", d, (long long)n->extent[d]);
@@ -77,8 +79,8 @@ static void print_nest(clpi_str *s, const clpi_program *p, const clpi_nest *n, i
         const clpi_out *out = &n->outs.items[o];
         clpi_str_add(s, "%*s", indent + 4, "");
         print_access(s, p, &n->accesses.items[out->access]);
-        clpi_str_add(s, "%s%s%sv%d\n", arrows[out->kind], out->kind == CLPI_OUT_STORE ? "" : clpi_ops[out->op].name,
-                     out->kind == CLPI_OUT_STORE ? "" : " ", out->value);
+        const bool has_op = out->kind == CLPI_OUT_REDUCE || out->kind == CLPI_OUT_ATOMIC;
+        clpi_str_add(s, "%s%s%sv%d\n", arrows[out->kind], has_op ? clpi_ops[out->op].name : "", has_op ? " " : "", out->value);
     }
 }
 

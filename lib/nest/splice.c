@@ -57,6 +57,8 @@ static bool node_eq(const clpi_nest *n, const clpi_node *a, const clpi_node *b)
     if (a->kind != b->kind || a->op != b->op || a->dtype != b->dtype || a->from != b->from || a->n_args != b->n_args ||
         a->bits != b->bits)
         return false;
+    if (a->kind == CLPI_NODE_SCAN && a->ix.dim != b->ix.dim)
+        return false;
     if (a->kind == CLPI_NODE_INDEX && (a->ix.dim != b->ix.dim || a->ix.mul != b->ix.mul || a->ix.add != b->ix.add))
         return false;
     if (a->kind == CLPI_NODE_LOAD && !access_eq(&n->accesses.items[a->access], &n->accesses.items[b->access]))

@@ -131,7 +131,7 @@ Test(schedule, what_lies_across_the_lanes_is_turned)
         { "o[...] = transpose(x[...]);", 1, 0 },
         { "o[...] = transpose(x[...]) + y[...];", 1, 0 },
         { "o[...] = transpose(x[...] * flip(x[...], axis = 0));", 0, 1 },                  /* two loads along the lanes, one store across */
-        { "o[...] = cumsum(y[...], axis = 1);", 0, 1 },                        /* in order along what is contiguous: lanes take rows */
+        { "o[...] = cumsum(y[...], axis = 1);", 1, -1 },                       /* a vector is scanned in itself */
         { "o[...] = cumsum(y[...], axis = 0);", 1, -1 },
         { "o[...] = y[...];", 1, -1 },
         { "let r = iota([64, 32], axis = 0) + iota([64, 32], axis = 1); o[...] = y[r % 64, r % 32];", 1, -1 },     /* a gather */

@@ -1,0 +1,101 @@
+/* emit_scan: running sums, products, maxima and minima.
+ *
+ * In: a nest with scans, all along one dimension, which its loops go through in order. Out: for each scan a variable run<node> that holds
+ * what it has come to, and its value at each point. Lanes across that dimension: the variable is a vector, taken on from point to point.
+ * Lanes along it: a vector is scanned in itself, by shuffles, and what came before is added to all of its lanes.
+ *
+ *     0                    1                    2                    3                         lanes, in pieces of CLPI_PIECE_BYTES
+ *     0                    0 1                  1 2                  2 3                       each and the one before it
+ *     0                    0 1                  0 1 2                0 1 2 3                   and the two before: whole pieces
+ *     then the last lane of each piece to all of the next, of each two pieces to all of the next two, ..                       */
+#include "cl/emit.h"
+
+bool clpi_scans_backwards(const clpi_emit *e, int dim)
+{
+    const clpi_node *scan = clpi_scan_of(e->nest);
+    return scan && scan->ix.dim == dim && scan->bits;
+}
+
+static bool is_along_lanes(const clpi_emit *e, const clpi_node *x)
+{
+    return x->ix.dim == e->map->vector_dim;
+}
+
+int clpi_scan_end_width(const clpi_emit *e, int node)
+{
+    const bool has_lanes = clpi_depends_on(e->nest, node, e->map->vector_dim);
+    return has_lanes && !is_along_lanes(e, &e->nest->nodes.items[node]) ? e->width : 1;
+}
+
+const char *clpi_scan_end_text(clpi_emit *e, int node)
+{
+    return clpi_text(e, "run%d", node);
+}
+
+void clpi_declare_scans(clpi_emit *e)
+{
+    for (uint32_t i = 0; i < e->nest->nodes.n; i++) {
+        const clpi_node *x = &e->nest->nodes.items[i];
+        const int width = clpi_scan_end_width(e, (int)i);
+        if (x->kind == CLPI_NODE_SCAN)
+            clpi_line(e, "%s run%u = %s;", clpi_cl_type(x->dtype, width), i, clpi_identity_text(e, x->op, x->dtype, width));
+    }
+}
+
+/* ---- Within a vector ---- */
+
+/* Which lane comes to lane `l` in the step that reaches `h` lanes back; -1: none. Pieces have p lanes. */
+static int lane_before(int l, int h, int p)
+{
+    if (h < p)
+        return l % p >= h ? l - h : -1;
+    return l & h ? (l & ~(2 * h - 1)) + h - 1 : -1;
+}
+
+static void put_step(clpi_emit *e, clpi_str *s, const clpi_node *x, int h, int p)
+{
+    const char *type = clpi_cl_type(x->dtype, e->width), *none = clpi_identity_text(e, x->op, x->dtype, 1);
+    const char *before = clpi_text(e, "(%s)(", type);
+    for (int l = 0; l < e->width; l++) {
+        const int from = lane_before(x->bits ? e->width - 1 - l : l, h, p);
+        const char *lane = from < 0 ? none : clpi_text(e, "v.s%x", (unsigned)(x->bits ? e->width - 1 - from : from));
+        before = clpi_text(e, "%s%s%s", before, l ? ", " : "", lane);
+    }
+    clpi_str_add(s, "    v = %s;\n", clpi_combine_text(e, x->op, x->dtype, e->width, clpi_text(e, "%s)", before), "v"));
+}
+
+/* The name of the function that scans a vector in itself. */
+static const char *scan_function(clpi_emit *e, const clpi_node *x)
+{
+    const char *type = clpi_cl_type(x->dtype, e->width);
+    const char *name = clpi_text(e, "%s_%s%s", clpi_ops[x->op].name, type, x->bits ? "_back" : "");
+    if (!clpi_needs_shuffle(e, name))
+        return name;
+    const int lanes = CLPI_PIECE_BYTES / (int)clpi_rep_bytes(x->dtype), p = lanes < e->width ? lanes : e->width;
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    for (int h = 1; h < e->width; h *= 2)
+        put_step(e, &s, x, h, p);
+    clpi_str_add(&e->prelude.functions, "__attribute__((always_inline))\n%s %s(%s v)\n{\n%s    return v;\n}\n", type, name, type,
+                 clpi_take_text(e, &s));
+    return name;
+}
+
+/* ---- At a point ---- */
+
+const char *clpi_emit_scan(clpi_emit *e, int node)
+{
+    const clpi_node *x = &e->nest->nodes.items[node];
+    const int width = e->values[node].width;
+    const char *value = clpi_value_text(e, x->args[0], width, 32), *run = clpi_scan_end_text(e, node);
+    if (width == 1 || !is_along_lanes(e, x)) {
+        clpi_line(e, "%s = %s;", run, clpi_combine_text(e, x->op, x->dtype, width, run, value));
+        return run;
+    }
+    const char *type = clpi_cl_type(x->dtype, width), *name = clpi_text(e, "v%d", node), *own = clpi_text(e, "w%d", node);
+    const char *last = clpi_text(e, "%s.s%x", own, x->bits ? 0u : (unsigned)width - 1);
+    clpi_line(e, "const %s %s = %s(%s);", type, own, scan_function(e, x), value);
+    clpi_line(e, "const %s %s = %s;", type, name, clpi_combine_text(e, x->op, x->dtype, width, clpi_text(e, "(%s)(%s)", type, run), own));
+    clpi_line(e, "%s = %s;", run, clpi_combine_text(e, x->op, x->dtype, 1, run, last));
+    return name;
+}
