@@ -29,6 +29,8 @@ typedef struct clpi_cl_device {
     cl_command_queue queue;        /* in order unless adopted; profiling where it could be had */
     bool             has_times;    /* the queue profiles */
     bool             is_in_order;
+    bool             wakes_slowly; /* threads that wait for it sleep, and so do its own: PoCL on a CPU */
+    atomic_int       n_asleep;     /* launches to come that are waited for asleep in any case: await.c */
     clpi_limits      limits;
     clpi_store       store;        /* of built programs */
     _Atomic uint64_t n_mems;       /* pieces of memory that it has had */
@@ -72,6 +74,7 @@ typedef struct clpi_cl_exe {
     clpi_arena       arena;        /* of kernels and flights */
     clpi_cl_kernel  *kernels;      /* [code->n_kernels] */
     clpi_cl_flight  *idle;
+    _Atomic double   usual_s;      /* seconds on the device of the last launch that was waited for; 0: not known */
 } clpi_cl_exe;
 
 /* ---- device.c ---- */
@@ -91,6 +94,10 @@ clp_status  clpi_cl_open_on(const clpi_host *host, cl_device_id id, cl_context c
 void        clpi_cl_close(void *dev);
 const char *clpi_cl_describe(void *dev);
 void        clpi_cl_limits(void *dev, clpi_limits *out_limits);
+
+/* ---- await.c ---- */
+/* clWaitForEvents of one event. usual_s: seconds that such launches take; 0: not known. */
+cl_int      clpi_cl_await(clpi_cl_device *dev, cl_event event, double usual_s);
 
 /* ---- memory.c ---- */
 clp_status  clpi_cl_alloc(void *dev, size_t n_bytes, void **out_mem);

@@ -137,6 +137,12 @@ static uint64_t or_else(uint64_t value, uint64_t other)
     return value ? value : other;
 }
 
+/* name: as describe makes it. */
+static bool is_pocl(const char *name)
+{
+    return strstr(name, "Portable Computing Language") != NULL;
+}
+
 static void read_limits(cl_device_id id, clpi_limits *l)
 {
     uint64_t divide = CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT, lanes = (uint32_t)fact(id, CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT);
@@ -154,7 +160,7 @@ static void read_limits(cl_device_id id, clpi_limits *l)
     /* On a CPU private arrays lie on the stack of the thread that runs the work-item. */
     char name[300];
     describe(id, name, sizeof name);
-    l->loses_barriers = strstr(name, "Portable Computing Language") != NULL;
+    l->loses_barriers = is_pocl(name);
     l->dissolves_vectors = lanes == 1 && !l->loses_barriers;
     l->takes_register_limit = has_extension(id, "cl_nv_compiler_options");
     l->loop_rounds = strstr(name, "llvmpipe") ? 65535 : 0;
@@ -285,6 +291,7 @@ clp_status clpi_cl_open_on(const clpi_host *host, cl_device_id id, cl_context co
     clpi_cl_find_units(dev);
     snprintf(dev->text, sizeof dev->text, "cl ");
     describe(id, dev->text + 3, sizeof dev->text - 3);
+    dev->wakes_slowly = dev->limits.is_cpu && is_pocl(dev->text);
     *out_dev = dev;
     return CLP_OK;
 }

@@ -469,13 +469,15 @@ clp_status clpi_cl_wait(void *event, double *out_seconds)
     *out_seconds = f->seconds;
     if (f->is_done)
         return CLP_OK;
-    cl_int code = clWaitForEvents(1, &f->last), outcome = CL_COMPLETE;
+    cl_int code = clpi_cl_await(f->dev, f->last, f->exe ? f->exe->usual_s : 0), outcome = CL_COMPLETE;
     if (code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
         clGetEventInfo(f->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof outcome, &outcome, NULL) == CL_SUCCESS && outcome < 0)
         code = outcome;
     f->is_done = true;
     CLPI_CL_TRY(env, "clWaitForEvents", code);
     *out_seconds = f->seconds = seconds_between(f);
+    if (f->exe)
+        f->exe->usual_s = f->seconds;
     for (int i = 0; i < f->n_written; i++)
         CLP_TRY(clpi_cl_show_host(f->written[i]));
     if (f->cut)
