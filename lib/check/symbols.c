@@ -490,6 +490,22 @@ static void add_unequal(const reader *r, const clp_val *args, const clpi_poly *c
     clpi_choice_add(s->facts, &choice);
 }
 
+/* a % b == 0: by zero the remainder is a, so that of an a from 1 on b is not 0. */
+static void add_divisor(const reader *r, const clp_val *args, const clpi_poly *coords)
+{
+    clpi_symbols *s = r->s;
+    for (int i = 0; i < 2; i++) {
+        const clpi_op *remainder = clpi_op_at(s->ir, args[i]);
+        int64_t c;
+        if ((remainder->kind != CLP_OP_mod && remainder->kind != CLP_OP_rem) || !clpi_const_int(s->ir, args[1 - i], &c) || c != 0)
+            continue;
+        const clp_val *of = clpi_args(s->ir, remainder);
+        const clpi_poly a = read_value(r, of[0], coords), b = read_value(r, of[1], coords), above = clpi_poly_plus(&b, -1);
+        if (clpi_poly_is_at_least(s->facts, &a, 1) && clpi_poly_is_at_least(s->facts, &b, 0))
+            clpi_fact_add(s->facts, &above, false);
+    }
+}
+
 static void add_condition(const reader *r, clp_val v, const clpi_poly *coords, bool want)
 {
     clpi_symbols *s = r->s;
@@ -521,8 +537,11 @@ static void add_condition(const reader *r, clp_val v, const clpi_poly *coords, b
         clpi_choice_add(s->facts, &choice);
     } else if (op->kind == (want ? CLP_OP_ne : CLP_OP_eq)) {
         add_unequal(&deeper, args, coords);
-    } else if (comparison_fact(&deeper, op, coords, want, &fact[0])) {
-        clpi_fact_add(s->facts, &fact[0].poly, fact[0].is_equal);
+    } else {
+        if (op->kind == CLP_OP_eq)
+            add_divisor(&deeper, args, coords);
+        if (comparison_fact(&deeper, op, coords, want, &fact[0]))
+            clpi_fact_add(s->facts, &fact[0].poly, fact[0].is_equal);
     }
 }
 
