@@ -33,7 +33,7 @@ typedef struct clpi_emit {
     int                     indent;
     struct { clpi_number *items; uint32_t n, cap; } numbers;
     struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
-    struct { const char **items; uint32_t n, cap; } shuffles;      /* functions that move lanes, written so far (emit_square.c, emit_scan.c) */
+    struct { const char **items; uint32_t n, cap; } shuffles;      /* functions that move lanes, written so far (emit_square.c, emit_scan.c, emit_part.c) */
     int                     fault_words;      /* of the code */
     const char             *loop_id;           /* simt: of the innermost loop over programs; NULL: outside */
     int                     n_lids;           /* places where the work-item's number was worked out */
@@ -48,6 +48,7 @@ typedef struct clpi_emit {
     int                     ahead;            /* turns of the loop around the lanes to add: for an address to come */
     const char             *lane;             /* NULL, or the name of the lane in a loop over lanes */
     int                     row_dim;          /* of the rows of a square, in a loop over them whose index is r; -1 */
+    const char             *k_end;            /* vector: how many lanes of k of the dot being printed are multiplied: a variable, or a number */
     bool                    is_raw;           /* values are loaded and stored as they lie in memory */
     clpi_value             *values;           /* [nest->nodes.n] */
     void                  (*at_point)(struct clpi_emit *e);   /* prints what happens at one point, or vector, of the domain */
@@ -116,6 +117,15 @@ const char *clpi_tile_type(clp_dtype dtype, int width);                      /* 
 /* Of a dot's accumulators and packed operands: integers unsigned, so that they wrap. */
 const char *clpi_packed_type(const clpi_dot *d, int width);
 
+const char *clpi_stretch_address(clpi_emit *e, const clpi_access *a);        /* of the neighbours that lie along the lanes */
+const char *clpi_side_by_side_text(clpi_emit *e, const clpi_access *a);      /* the condition that they do; NULL: they do */
+
+/* ---- Vectors of which the first lanes exist (emit_part.c): of stretches ---- */
+bool        clpi_has_part(const clpi_emit *e, const clpi_access *a);         /* can it be such a vector, and be told by clpi_part_inside? */
+const char *clpi_part_inside(clpi_emit *e, const clpi_access *a);            /* asked of a vector that is not whole: it is one */
+const char *clpi_part_load(clpi_emit *e, const clpi_access *a);              /* its elements as stored, the pad behind them */
+const char *clpi_part_store(clpi_emit *e, const clpi_access *a, const char *stored);
+
 /* ---- Squares (emit_square.c) ---- */
 bool        clpi_is_turned(const clpi_emit *e, const clpi_access *a);        /* goes through squares in the piece being printed */
 const char *clpi_square_text(clpi_emit *e, const clpi_access *a);            /* its vector at the point being printed, as in memory */
@@ -136,6 +146,7 @@ bool        clpi_scans_backwards(const clpi_emit *e, int dim);
 /* The condition under which n points of the vectors' loop at `at`, from the current one on, may be printed as parts of full blocks
  * (emit_edge.c); what no vector changes goes to a variable in front of the loop. NULL: there is no such condition, or no need. */
 const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n);
+void        clpi_emit_dot_end(clpi_emit *e, const clpi_stage *stage);         /* sets k_end, of a dot about to be printed */
 
 /* ---- Outs of the nest being printed (emit_out.c) ---- */
 clp_dtype   clpi_out_dtype(const clpi_emit *e, int access);                  /* of what the access gives, or takes */

@@ -77,7 +77,7 @@ void clpi_emit_tiles(clpi_emit *e, const clpi_stage *stage, int rows, int64_t c_
             if (p->starts_at_zero)
                 clpi_close(e);
         }
-    clpi_open(e, "for (int k = 0; k < %lld; k += %d)", (long long)p->k, CLPI_TILE_LANES);
+    clpi_open(e, "for (int k = 0; k < %s; k += %d)", e->k_end, CLPI_TILE_LANES);
     for (int j = 0; j < n_columns; j++)
         move(e, true, Y + j, clpi_text(e, "y + k * %d + %d", p->panel, j * p->width), p->panel);
     for (int i = 0; i < n_rows; i++) {

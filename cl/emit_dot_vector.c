@@ -110,7 +110,7 @@ static void accumulate_apart(clpi_emit *e, const clpi_stage *stage, const tile *
     for (int i = 0; i < t->rows; i++)
         for (int j = 0; j < vectors; j++)
             clpi_line(e, "%s c%d_%d = 0;", type, i, j);
-    clpi_open(e, "for (int k = from; k < min(from + %d, %lld); k++)", p->unit->max_k, (long long)p->k);
+    clpi_open(e, "for (int k = from; k < min(from + %d, %s); k++)", p->unit->max_k, e->k_end);
     multiply_step(e, stage, t);
     clpi_close(e);
     for (int i = 0; i < t->rows; i++)
@@ -153,7 +153,7 @@ static void accumulate(clpi_emit *e, const clpi_stage *stage, const tile *t)
             else
                 clpi_line(e, "%s c%d_%d = 0%s;", type, i, j, bias);
         }
-    clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)p->k);
+    clpi_open(e, "for (int k = 0; k < %s; k++)", e->k_end);
     multiply_step(e, stage, t);
     clpi_close(e);
     for (int i = 0; i < t->rows; i++)
@@ -169,7 +169,7 @@ static void sum_columns(clpi_emit *e, const clpi_stage *stage)
     const char *type = clpi_lane_type(p, d, p->width), *loose = clpi_unaligned(e, type, 4), *space = clpi_slot_space(e, p->b_slot);
     for (int j = 0; j < p->panel / p->width; j++)
         clpi_line(e, "%s b%d = 0;", type, j);
-    clpi_open(e, "for (int k = 0; k < %lld; k++)", (long long)p->k);
+    clpi_open(e, "for (int k = 0; k < %s; k++)", e->k_end);
     for (int j = 0; j < p->panel / p->width; j++) {
         const char *y = clpi_text(e, "*(%sconst %s *)(y + k * %d + %d)", space, loose, p->panel, j * p->width), *sum = clpi_text(e, "b%d", j);
         clpi_line(e, "%s = %s;", sum, multiply_add(e, stage, sum, "0x80808080u", y));
@@ -262,6 +262,7 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
     for (int b = 0; b < d->n_batch; b++)
         clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
     clpi_emit_packing(e, stage);
+    clpi_emit_dot_end(e, stage);
     clear_last_columns(e, stage);
     clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
     if (p->b_slot >= 0)

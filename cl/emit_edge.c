@@ -1,4 +1,4 @@
-/* emit_edge: which vectors of a cut block may be handled as those of a full one.
+/* emit_edge: which vectors of a cut block may be handled as those of a full one, and where the products of a dot end.
  *
  * In: a nest, printed for any block, at its loop over vectors. Out: the condition under which all that its accesses touch from one
  * point of that loop on exists, and neighbours lie side by side: where it holds, the text for full blocks will do. Blocks that
@@ -49,19 +49,28 @@ static bool is_inner(const clpi_emit *e, int at, int dim)
     return false;
 }
 
+/* Is the loop over the vectors inside one over squares of dimension dim? */
+static bool is_in_squares(const clpi_emit *e, int dim)
+{
+    return e->map->turn_columns && dim == e->map->turn_dim;
+}
+
 /* The first, or last, coordinate that is reached by n points of the loop at `at`, and all points of those inside it. */
 static const char *end_text(clpi_emit *e, const reach *r, int at, int64_t n, bool is_last)
 {
     clpi_ix ix = { .dim = r->dim, .mul = r->mul, .add = is_last ? r->most : r->least, .node = -1 };
     if (r->dim < 0)
         return clpi_ix_text(e, &ix);
-    const bool inner = is_inner(e, at, r->dim);
-    const int64_t points = inner ? e->nest->extent[r->dim] : r->dim == e->map->order[at] ? n : 1;
+    const bool inner = is_inner(e, at, r->dim), in_square = inner && is_in_squares(e, r->dim);
+    const int64_t points = in_square ? e->columns : inner ? e->nest->extent[r->dim] : r->dim == e->map->order[at] ? n : 1;
     if (is_last == (r->mul > 0))
         ix.add += r->mul * (points - 1);
     if (inner)
         ix.dim = -1;
-    return clpi_ix_text(e, &ix);
+    const char *text = clpi_ix_text(e, &ix);
+    if (!in_square)
+        return text;
+    return r->mul == 1 ? clpi_text(e, "b%d + %s", r->dim, text) : clpi_text(e, "b%d * %lld + %s", r->dim, (long long)r->mul, text);
 }
 
 /* What no vector changes, apart from the comparisons: strides, and squeezed dimensions. */
@@ -105,4 +114,39 @@ const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n)
         return moving;
     clpi_line(e, "const int whole%d = %s;", dim, steady);
     return clpi_text(e, "whole%d && %s", dim, moving);
+}
+
+/* Where the operand of a dot is zero from some coordinate of dimension dim on, as it is padded with zeros there: that coordinate. */
+static const char *zero_from(clpi_emit *e, const clpi_nest *n, int value, int dim)
+{
+    const clpi_node *x = &n->nodes.items[value];
+    while (x->kind == CLPI_NODE_CAST)
+        x = &n->nodes.items[x->args[0]];
+    if (x->kind != CLPI_NODE_LOAD)
+        return NULL;
+    const clpi_access *a = &n->accesses.items[x->access];
+    const clpi_operand *from = a->is_tile ? NULL : &e->ir->operands[a->target];
+    if (!from || a->mask >= 0 || !from->has_pad || from->pad_bits != 0)
+        return NULL;
+    for (int d = 0; d < a->rank; d++)
+        if (a->ix[d].dim == dim && a->ix[d].node < 0 && a->ix[d].mul == 1 && a->ix[d].add == 0)
+            return clpi_text(e, "%s_hi%d", from->name, d);
+    return NULL;
+}
+
+/* Products end where both sides are zero: that of the one is no number where the other is none. */
+void clpi_emit_dot_end(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_dot *d = stage->step->dot;
+    const clpi_dot_plan *p = &stage->dot;
+    const char *x = zero_from(e, d->a, d->a_value, d->a->rank - 1), *y = zero_from(e, d->b, d->b_value, d->b->rank - 2);
+    const int lanes = p->unit->tiles ? CLPI_TILE_LANES : 1, step = p->group * lanes;
+    e->k_end = clpi_text(e, "%lld", (long long)p->k);
+    if (!x || !y)
+        return;
+    const char *end = clpi_text(e, "min(max(%s, %s), %lld)", x, y, (long long)d->k);
+    if (step > 1)
+        end = clpi_text(e, lanes > 1 ? "(%s + %d) / %d * %d" : "(%s + %d) / %d", end, step - 1, step, lanes);
+    e->k_end = "k_end";
+    clpi_line(e, "const int k_end = %s;", end);
 }

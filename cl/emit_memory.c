@@ -1,8 +1,9 @@
 /* emit_memory: loads and stores, of refs and tiles, one element or a vector at a time.
  *
  * In: an access of the nest being printed. Out: text that reads or writes it and never touches memory outside: outside the
- * block or the array a load gives the pad and a store does nothing. A vector of neighbours that all exist is one access;
- * of any other the lanes that exist go one by one. What lies across the lanes comes out of squares (emit_square.c).       */
+ * block or the array a load gives the pad and a store does nothing. A vector of neighbours that all exist is one access, one of which the
+ * first exist a few (emit_part.c); of any other the lanes that exist go one by one. What lies across the lanes comes out of squares
+ * (emit_square.c).                                                                                                          */
 #include "cl/emit.h"
 
 #include <string.h>
@@ -274,12 +275,12 @@ static bool is_wide(const clpi_emit *e, const clpi_access *a)
     return is_good && (a->is_tile || e->ir->operands[a->target].ref_rank > 0);
 }
 
-static const char *stretch_offset(clpi_emit *e, const clpi_access *a)
+const char *clpi_stretch_address(clpi_emit *e, const clpi_access *a)
 {
     e->in_stretch = true;         /* so its last stride is 1 */
     const char *offset = offset_text(e, a);
     e->in_stretch = false;
-    return offset;
+    return clpi_text(e, "%s + %s", base_text(e, a), offset);
 }
 
 /* Asks for the line that the stretch of a later turn of the loop around begins in. */
@@ -297,7 +298,7 @@ static void emit_fetch_ahead(clpi_emit *e, const clpi_access *a)
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     e->ahead = e->map->ahead;
-    clpi_prelude_fetch(&e->prelude, &s, clpi_text(e, "%s + %s", base_text(e, a), stretch_offset(e, a)));
+    clpi_prelude_fetch(&e->prelude, &s, clpi_stretch_address(e, a));
     e->ahead = 0;
     clpi_line(e, "%s;", clpi_take_text(e, &s));
 }
@@ -306,21 +307,25 @@ static void emit_fetch_ahead(clpi_emit *e, const clpi_access *a)
 static const char *stretch_text(clpi_emit *e, const clpi_access *a, bool is_const)
 {
     const char *space = a->is_tile ? clpi_home_space(e->s->tiles[a->target].home) : "__global ";
-    const char *offset = stretch_offset(e, a), *type = clpi_stored_vector_type(e, a, e->width);
+    const char *address = clpi_stretch_address(e, a), *type = clpi_stored_vector_type(e, a, e->width);
     if (!is_wide(e, a))
         type = clpi_unaligned(e, type, clpi_stored_bytes(e, a));
-    return clpi_text(e, "*(%s%s%s *)(%s + %s)", space, is_const ? "const " : "", type, base_text(e, a), offset);
+    return clpi_text(e, "*(%s%s%s *)(%s)", space, is_const ? "const " : "", type, address);
+}
+
+const char *clpi_side_by_side_text(clpi_emit *e, const clpi_access *a)
+{
+    if (a->is_tile || is_side_by_side(e, a, a->rank - 1))
+        return NULL;
+    return clpi_text(e, "%s_s%d == 1", e->ir->operands[a->target].name, a->rank - 1);
 }
 
 static const char *stretch_inside(clpi_emit *e, const clpi_access *a)
 {
     const char *inside = inside_text(e, a, 0, e->width - 1);
-    const clpi_operand *x = a->is_tile ? NULL : &e->ir->operands[a->target];
-    if (x && is_wide(e, a))
-        inside = clpi_and_text(e, clpi_text(e, "%s_wide", x->name), inside);
-    else if (x && !is_side_by_side(e, a, a->rank - 1))
-        inside = clpi_and_text(e, inside, clpi_text(e, "%s_s%d == 1", x->name, a->rank - 1));
-    return inside;
+    if (!a->is_tile && is_wide(e, a))
+        return clpi_and_text(e, clpi_text(e, "%s_wide", e->ir->operands[a->target].name), inside);
+    return clpi_and_text(e, inside, clpi_side_by_side_text(e, a));
 }
 
 /* vector: does any lane of the stretch exist? Of a block that hangs far over an edge most vectors have none. NULL: nothing to ask. */
@@ -426,13 +431,17 @@ static const char *pad_vector(clpi_emit *e, const clpi_access *a, const char *ty
     return clpi_text(e, "(%s)(%s%s)", type, lane_sign(e, a), pad);
 }
 
-/* A stretch that may not be whole: all at once, lane by lane, or nothing but the pad. */
+/* A stretch that may not be whole: all at once, in pieces, lane by lane, or nothing but the pad. */
 static void emit_load_cut(clpi_emit *e, int node, const clpi_access *a, const char *type, const char *inside)
 {
     const char *touches = stretch_touches(e, a);
     clpi_line(e, touches ? "%s v%d = %s;" : "%s v%d;", type, node, touches ? pad_vector(e, a, type) : "");
     clpi_line(e, "if (%s)", inside);
     clpi_line(e, "    v%d = %s;", node, held_vector(e, a, &e->values[node]));
+    if (clpi_has_part(e, a)) {
+        clpi_line(e, "else if (%s)", clpi_part_inside(e, a));
+        clpi_line(e, "    v%d = %s;", node, clpi_held_text(e, a, e->values[node].mask_bits, clpi_part_load(e, a)));
+    }
     clpi_open(e, touches ? "else if (%s)" : "else", touches);
     if (goes_in_turn(e, a))
         emit_load_in_turn(e, node, a, type);
@@ -570,6 +579,10 @@ void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *valu
         e->indent++;
         emit_store_stretch(e, a, value, mask_bits);
         e->indent--;
+        if (clpi_has_part(e, a)) {
+            clpi_line(e, "else if (%s)", clpi_part_inside(e, a));
+            clpi_line(e, "    %s;", clpi_part_store(e, a, clpi_stored_text(e, a, width, mask_bits, value)));
+        }
         const char *touches = stretch_touches(e, a);
         clpi_open(e, touches ? "else if (%s)" : "else", touches);
     } else {
