@@ -210,6 +210,37 @@ static clpi_nest *dot_side(clpi_lower *l, clp_val v, int *out_value)
     return n;
 }
 
+/* dest = dest + tile */
+static void add_to(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, int tile)
+{
+    const clpi_type *t = clpi_type_of(l->p->ir, (clp_val){ v });
+    clpi_ix ix[CLP_MAX_RANK];
+    clpi_nest *n = add_nest(l, steps, v, t->shape, t->rank, ix);
+    if (!n)
+        return;
+    const int tiles[2] = { dest, tile };
+    clpi_node sum = { .kind = CLPI_NODE_EW, .op = CLP_OP_add, .dtype = t->dtype, .from = t->dtype, .n_args = 2 };
+    for (int i = 0; i < 2; i++)
+        sum.args[i] = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_LOAD, .dtype = t->dtype, .access = clpi_access_tile(l, n, tiles[i], ix) });
+    store_out(l, n, clpi_access_tile(l, n, dest, ix), clpi_node_add(l, n, sum));
+}
+
+/* A row of sums (row_dot.c), as dest or added to it. */
+static void lower_row_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, const clpi_dot *d)
+{
+    const int tile = d->accumulates ? add_tile(l, clpi_type_of(l->p->ir, (clp_val){ v })) : d->dest;
+    int64_t shape[CLP_MAX_RANK];
+    clpi_ix ix[CLP_MAX_RANK];
+    memcpy(shape, d->b->extent, sizeof shape);
+    shape[d->n_batch] = d->n;
+    shape[d->n_batch + 1] = d->k;
+    clpi_nest *n = add_nest(l, steps, v, shape, d->n_batch + 2, ix);
+    if (n)
+        add_out(l, n, clpi_row_dot(l, n, v, d, ix, sum_dtype(CLP_OP_sum, d->acc), tile));
+    if (d->accumulates)
+        add_to(l, steps, v, d->dest, tile);
+}
+
 static void lower_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, bool accumulates)
 {
     const clpi_ir *ir = l->p->ir;
@@ -217,10 +248,8 @@ static void lower_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, bo
     const clpi_type *t = clpi_type_of(ir, (clp_val){ v });
     clp_val x = clpi_args(ir, op)[0], y = clpi_args(ir, op)[1];
     clpi_dot *d = CLPI_NEW(l->p->arena, clpi_dot);
-    clpi_step *s = add_step(l, steps, CLPI_STEP_DOT, v);
-    if (!d || !s)
+    if (!d)
         return;
-    s->dot = d;
     d->n_batch = t->rank - 2;
     d->m = t->shape[t->rank - 2];
     d->n = t->shape[t->rank - 1];
@@ -228,12 +257,20 @@ static void lower_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, bo
     d->acc = t->dtype;
     d->a = dot_side(l, x, &d->a_value);
     d->b = dot_side(l, y, &d->b_value);
-    if (d->a && d->b)
-        d->a->n_outer = d->b->n_outer = d->n_batch;
+    if (!d->a || !d->b)
+        return;
+    d->a->n_outer = d->b->n_outer = d->n_batch;
     d->dest = dest >= 0 ? dest : add_tile(l, t);
     d->accumulates = accumulates;
     if (dest < 0)
         l->tile_of[v] = d->dest;
+    if (clpi_is_row_dot(d)) {
+        lower_row_dot(l, steps, v, d);
+        return;
+    }
+    clpi_step *s = add_step(l, steps, CLPI_STEP_DOT, v);
+    if (s)
+        s->dot = d;
 }
 
 /* ---- Effects ---- */

@@ -198,6 +198,11 @@ clpi_access clpi_place_of(clpi_lower *l, clpi_nest *n, const clpi_op *op, const 
 int64_t clpi_near(int64_t c);     /* a constant as coordinates have it: far out, but not so that sums overflow */
 int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
 
+/* row_dot.c: is it a dot of one row whose sides both lie along k; the out of a nest over [batch.., n, k] that leaves its value, op v, in tile.
+ * ix: of a point of the nest. acc: the dtype it sums in. */
+bool     clpi_is_row_dot(const clpi_dot *d);
+clpi_out clpi_row_dot(clpi_lower *l, clpi_nest *n, uint32_t v, const clpi_dot *d, const clpi_ix *ix, clp_dtype acc, int tile);
+
 /* check.c: is op an assert, or an access that may leave its ref; the step's check, and what is in its nest. */
 bool clpi_needs_check(const clpi_ir *ir, const clpi_op *op);
 void clpi_check_fill(clpi_lower *l, clpi_step *step);

@@ -92,6 +92,21 @@ static double own_pace(const machine *on, const clpi_limits *l, double bytes)
     return bytes <= (double)l->l1_bytes / 2 ? 2 * on->l2_bytes : on->l2_bytes;
 }
 
+/* Is it a row times what lies along k? Then each column is a sum on its own (lib/nest/row_dot.c), and nothing is copied. */
+static bool is_row_of_sums(const clpi_ir *ir, const clpi_op *op)
+{
+    const clpi_type *z = &ir->types.items[op->type];
+    return z->shape[z->rank - 2] == 1 && clpi_op_at(ir, clpi_args(ir, op)[0])->kind != CLP_OP_transpose &&
+           clpi_op_at(ir, clpi_args(ir, op)[1])->kind == CLP_OP_transpose;
+}
+
+/* Both sides are loaded for each product; the lanes of each sum are added up at the end. */
+static double row_cycles(const machine *on, const product *p)
+{
+    enum { LANES_ADDED = 12, ROW_BEGINS = 30 };
+    return p->n * (2 * ceil(p->k / on->ops) + LANES_ADDED + ROW_BEGINS);
+}
+
 /* One dot: its products in whole tiles; copying its operands; its sums, loaded and stored; and the rows of x, which are read once for
  * each panel of y, from further away where they do not fit beside the rest. A y that is multiplied once is read panel by panel, a short run of
  * each of its rows: of many rows in turn the hardware does not fetch ahead. */
@@ -103,6 +118,8 @@ static double dot_cycles(const machine *on, const clpi_limits *l, const clpi_ir 
     double batch = 1;
     for (int d = 0; d < z->rank - 2; d++)
         batch *= (double)z->shape[d];
+    if (is_row_of_sums(ir, op))
+        return batch * row_cycles(on, &p);
     const double panels = ceil(p.n / p.columns), x = p.m * p.k, y = p.k * p.n, panel = p.k * p.columns;
     const bool is_y_once = p.is_y_direct && p.m <= p.rows, panel_fits = 4 * panel <= (double)l->l1_bytes;
     const bool fits = 4 * (x + (p.is_y_direct ? panel : y) + p.m * p.n) <= (double)l->l2_bytes;

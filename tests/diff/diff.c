@@ -145,6 +145,8 @@ static const row rows[] = {
     { "/matmul -i x=randn:1x1 -i y=randn:1x1,1", 1e-5, NULL },
     { "/matmul -p bm=17,bn=19,bk=23 -i x=randn:40x50 -i y=randn:50x41,1", 1e-5, NULL },
     { "/matmul_nt -p bm=32,bn=32,bk=32 -i x=randn:70x33 -i y=randn:50x33,1", 1e-5, NULL },
+    { "/matmul_nt -p bm=1,bn=32,bk=48 -i x=randn:3x133 -i y=randn:50x133,1", 1e-5, NULL },
+    { "/matmul_nt -p T=bf16,bm=1,bn=32,bk=48 -i x=randn:3x133 -i y=randn:50x133,1", 1e-2, NULL },
     { "/matmul_tn -p bm=32,bn=32,bk=32 -i x=randn:33x70 -i y=randn:33x50,1", 1e-5, NULL },
     { "/matmul_tt -p bm=32,bn=48,bk=16,has_bias=true,has_residual=true,act=gelu_tanh -i x=randn:33x70 -i y=randn:50x33,1 -i bias=randn:50,2 "
       "-i residual=randn:70x50,3", 1e-5, NULL },

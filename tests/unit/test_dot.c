@@ -61,7 +61,7 @@ Test(dot, y_is_packed_where_it_is_used_again)
         { 30, 50, "y[...]", false, 64 },           /* columns that are no whole vectors */
         { 1, 50, "y[...]", false, 64 },
         { 30, 64, "transpose(y[...])", false, 64 },
-        { 1, 64, "transpose(y[...])", false, 64 },
+        { 2, 64, "transpose(y[...])", false, 64 },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         product x;
