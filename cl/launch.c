@@ -21,7 +21,7 @@ struct clpi_cl_flight {
     clpi_cl_mem    *log;
     clpi_cl_mem    *faults;
     clpi_cl_mem    *cut;
-    const clpi_bound *bound;         /* of the launch: until it is waited for */
+    const clpi_bound *bound;         /* of the launch, where it may have faults to report: until it is waited for */
     const clpi_place *places;
     clpi_cl_mem   **written;         /* wrapped memory that the launch writes */
     int             n_written;
@@ -311,8 +311,8 @@ static clp_status wait_list(const clpi_cl_flight *f, const clpi_launch *launch, 
 static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
 {
     const clpi_code *code = f->exe->code;
-    f->bound = launch->bound;
-    f->places = launch->places;
+    f->bound = code->fault_words ? launch->bound : NULL;
+    f->places = code->fault_words ? launch->places : NULL;
     f->is_quiet = launch->is_quiet;
     for (int i = 0; i < code->n_numbers; i++)
         f->numbers[i] = number_of(f->exe, launch, &code->numbers[i]);

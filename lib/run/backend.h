@@ -109,7 +109,7 @@ typedef struct clpi_watch {
 } clpi_watch;
 
 typedef struct clpi_launch {
-    const clpi_bound *bound;        /* alive until the event is waited for */
+    const clpi_bound *bound;        /* alive until the event is waited for where the code is checked, else until the launch has started */
     const clpi_place *places;       /* [n_operands]; scratch and scalars: NULL; alive likewise */
     clp_order         order;
     uint64_t          seed;

@@ -118,6 +118,7 @@ clp_status clp_run_async(clp_kernel *kernel, const clp_array *arrays, int n_arra
         clp_event_free(event);
         return status;
     }
+    clpi_event_started(event);
     *out_event = event;
     return CLP_OK;
 }

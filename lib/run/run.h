@@ -33,6 +33,8 @@ struct clp_context {
     pthread_mutex_t     idle_lock;    /* of what follows */
     clp_event          *idle;         /* events that were freed, for later launches: event.c */
     int                 n_idle;
+    clpi_arena          near;         /* where has_near: memory that a launch has just left, for the next */
+    bool                has_near;
 };
 
 struct clp_buffer {
@@ -154,6 +156,7 @@ clp_status clpi_peak(clp_context *ctx, clpi_peak_kind kind, clp_dtype dtype, dou
 /* ---- event.c ---- */
 clp_status clpi_event_new(clp_context *ctx, clp_kernel *kernel, clp_event **out_event);   /* kernel: NULL when adopted */
 void       clpi_events_discard(clp_context *ctx);                     /* idle ones */
+void       clpi_event_started(clp_event *event);                   /* gives back what the launch was worked out in, if it is not needed later */
 void       clpi_event_settle(clp_event *event);                    /* waits; what it ran into stays in the event */
 
 #endif
