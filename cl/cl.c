@@ -34,7 +34,7 @@ static clp_status make_exes(clpi_cl_device *dev, const batch *b, clp_schedule sc
         return CLP_OK;
     for (int i = 0; host->dump && i < b->n; i++)
         host->dump("cl", units[i].ir->name, codes[i]->text, host->dump_user);
-    CLP_TRY(clpi_cl_build(dev, units[0].ir->name, codes[0]->text, codes[0]->options, &shared->program));
+    CLP_TRY(clpi_cl_shared_build(shared, units[0].ir->name, codes[0]->text, codes[0]->options));
     for (int i = 0; i < b->n; i++) {
         clpi_cl_exe *exe;
         CLP_TRY(clpi_cl_exe_new(&units[i], shared, codes[i], &exe));

@@ -29,6 +29,7 @@ typedef struct clpi_cl_device {
     cl_command_queue queue;        /* in order unless adopted; profiling where it could be had */
     bool             has_times;    /* the queue profiles */
     bool             is_in_order;
+    bool             compiles_for_binary;      /* it takes as long to ask for a program's binary as to build it: PoCL */
     bool             wakes_slowly; /* threads that wait for it sleep, and so do its own: PoCL on a CPU */
     atomic_int       n_asleep;     /* launches to come that are waited for asleep in any case: await.c */
     clpi_limits      limits;
@@ -54,6 +55,7 @@ typedef struct clpi_cl_shared {
     clpi_cl_device *dev;
     clpi_arena      arena;         /* of the codes */
     cl_program      program;
+    clpi_str        key;           /* under which it has yet to be kept in the store; "": it has not */
     atomic_int      n_users;       /* the last one frees it */
 } clpi_cl_shared;
 
@@ -112,7 +114,9 @@ clp_status  clpi_cl_show_host(clpi_cl_mem *mem);     /* what the device wrote in
 /* With an arena for the codes and no program yet; its first user is the caller. */
 clp_status  clpi_cl_shared_new(clpi_cl_device *dev, clpi_cl_shared **out_shared);
 void        clpi_cl_shared_drop(clpi_cl_shared *shared);     /* by each user once; NULL is none */
-/* what: the kernel's name, for messages. */
+/* The program, out of the store or of the text. what: the kernel's name, for messages. */
+clp_status  clpi_cl_shared_build(clpi_cl_shared *shared, const char *what, const char *text, const char *options);
+/* A program that nobody keeps. */
 clp_status  clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program);
 
 /* "clpallas version|platform|its version|device|its version|driver": what stored things of a device depend on. */

@@ -291,7 +291,8 @@ clp_status clpi_cl_open_on(const clpi_host *host, cl_device_id id, cl_context co
     clpi_cl_find_units(dev);
     snprintf(dev->text, sizeof dev->text, "cl ");
     describe(id, dev->text + 3, sizeof dev->text - 3);
-    dev->wakes_slowly = dev->limits.is_cpu && is_pocl(dev->text);
+    dev->compiles_for_binary = is_pocl(dev->text);
+    dev->wakes_slowly = dev->compiles_for_binary && dev->limits.is_cpu;
     *out_dev = dev;
     return CLP_OK;
 }
