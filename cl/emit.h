@@ -146,6 +146,8 @@ bool        clpi_scans_backwards(const clpi_emit *e, int dim);
 /* The condition under which n points of the vectors' loop at `at`, from the current one on, may be printed as parts of full blocks
  * (emit_edge.c); what no vector changes goes to a variable in front of the loop. NULL: there is no such condition, or no need. */
 const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n);
+/* Likewise, of all of k that is multiplied and the n columns of panel `panel` of y, whose nest is begun. NULL: unknown, or nothing to ask. */
+const char *clpi_emit_whole_panel(clpi_emit *e, int64_t n);
 void        clpi_emit_dot_end(clpi_emit *e, const clpi_stage *stage);         /* sets k_end, of a dot about to be printed */
 
 /* ---- Outs of the nest being printed (emit_out.c) ---- */

@@ -226,6 +226,26 @@ static void first_tile(clpi_emit *e, const clpi_stage *stage)
     register_tile(e, stage, stage->dot.rows, true);
 }
 
+/* In two versions: for panels of which all that is multiplied exists, and for any. Where that is not known, for whole blocks and for any. */
+static void first_tile_versions(clpi_emit *e, const clpi_stage *stage)
+{
+    if (!clpi_begin_nest(e, stage->step->dot->b, &stage->pack_b))
+        return;
+    const char *whole = stage->edges_b.n > 0 ? clpi_emit_whole_panel(e, stage->dot.panel) : NULL;
+    if (!whole) {
+        clpi_emit_versions(e, &stage->edges_b, first_tile, stage);
+        return;
+    }
+    clpi_open(e, "if (%s)", whole);
+    e->is_fast = true;
+    first_tile(e, stage);
+    e->is_fast = false;
+    clpi_close(e);
+    clpi_open(e, "else");
+    first_tile(e, stage);
+    clpi_close(e);
+}
+
 /* Those of a panel, rows after rows; the last may have fewer. */
 static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
 {
@@ -235,7 +255,7 @@ static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
     if (p->is_y_direct) {
         clpi_open(e, "%s", "");
         clpi_line(e, "const int row = 0;");
-        clpi_emit_versions(e, &stage->edges_b, first_tile, stage);
+        first_tile_versions(e, stage);
         clpi_close(e);
     }
     if (whole > first) {

@@ -55,6 +55,14 @@ static bool is_in_squares(const clpi_emit *e, int dim)
     return e->map->turn_columns && dim == e->map->turn_dim;
 }
 
+/* text * mul + add */
+static const char *scaled_text(clpi_emit *e, const char *text, int64_t mul, int64_t add)
+{
+    if (mul != 1)
+        text = clpi_text(e, "%s * %lld", text, (long long)mul);
+    return add == 0 ? text : clpi_text(e, "%s %c %lld", text, add < 0 ? '-' : '+', (long long)(add < 0 ? -add : add));
+}
+
 /* The first, or last, coordinate that is reached by n points of the loop at `at`, and all points of those inside it. */
 static const char *end_text(clpi_emit *e, const reach *r, int at, int64_t n, bool is_last)
 {
@@ -65,12 +73,11 @@ static const char *end_text(clpi_emit *e, const reach *r, int at, int64_t n, boo
     const int64_t points = in_square ? e->columns : inner ? e->nest->extent[r->dim] : r->dim == e->map->order[at] ? n : 1;
     if (is_last == (r->mul > 0))
         ix.add += r->mul * (points - 1);
+    if (in_square)
+        return scaled_text(e, clpi_text(e, "b%d", r->dim), r->mul, ix.add);
     if (inner)
         ix.dim = -1;
-    const char *text = clpi_ix_text(e, &ix);
-    if (!in_square)
-        return text;
-    return r->mul == 1 ? clpi_text(e, "b%d + %s", r->dim, text) : clpi_text(e, "b%d * %lld + %s", r->dim, (long long)r->mul, text);
+    return clpi_ix_text(e, &ix);
 }
 
 /* What no vector changes, apart from the comparisons: strides, and squeezed dimensions. */
@@ -87,33 +94,71 @@ static const char *operand_text(clpi_emit *e, const char *text, const clpi_acces
     return text;
 }
 
+/* All reaches of the nest, and in *steady what no vector changes. false: it does not follow from the domain. */
+static bool find_reaches(clpi_emit *e, reaches *all, const char **steady)
+{
+    for (uint32_t i = 0; i < e->nest->accesses.n; i++) {
+        const clpi_access *a = &e->nest->accesses.items[i];
+        if (a->is_tile)
+            continue;
+        if (!add_access(e, all, a))
+            return false;
+        *steady = operand_text(e, *steady, a);
+    }
+    return true;
+}
+
+/* text, and that the reach ends inside, from its first coordinate to its last. */
+static const char *and_inside(clpi_emit *e, const char *text, const reach *r, const char *first, const char *last)
+{
+    const clpi_operand *x = &e->ir->operands[r->operand];
+    if (clpi_has_low_edge(x, r->ref_dim))
+        text = clpi_and_text(e, text, clpi_text(e, "%s_lo%d <= %s", x->name, r->ref_dim, first));
+    return clpi_and_text(e, text, clpi_text(e, "%s < %s_hi%d", last, x->name, r->ref_dim));
+}
+
 const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n)
 {
     reaches all = { 0 };
     const int dim = e->map->order[at];
     const char *steady = NULL, *moving = NULL;
-    if (e->is_fast || clpi_is_simt(e))
+    if (e->is_fast || clpi_is_simt(e) || !find_reaches(e, &all, &steady))
         return NULL;
-    for (uint32_t i = 0; i < e->nest->accesses.n; i++) {
-        const clpi_access *a = &e->nest->accesses.items[i];
-        if (a->is_tile)
-            continue;
-        if (!add_access(e, &all, a))
-            return NULL;
-        steady = operand_text(e, steady, a);
-    }
     for (uint32_t i = 0; i < all.n; i++) {
         const reach *r = &all.items[i];
-        const clpi_operand *x = &e->ir->operands[r->operand];
         const char **text = r->dim == dim ? &moving : &steady;
-        if (clpi_has_low_edge(x, r->ref_dim))
-            *text = clpi_and_text(e, *text, clpi_text(e, "%s_lo%d <= %s", x->name, r->ref_dim, end_text(e, r, at, n, false)));
-        *text = clpi_and_text(e, *text, clpi_text(e, "%s < %s_hi%d", end_text(e, r, at, n, true), x->name, r->ref_dim));
+        *text = and_inside(e, *text, r, end_text(e, r, at, n, false), end_text(e, r, at, n, true));
     }
     if (!moving || !steady)
         return moving;
     clpi_line(e, "const int whole%d = %s;", dim, steady);
     return clpi_text(e, "whole%d && %s", dim, moving);
+}
+
+/* The first, or last, coordinate that a panel of y reaches: k from 0 to k_end, and n columns from panel * n on. */
+static const char *panel_end_text(clpi_emit *e, const reach *r, int64_t n, bool is_last)
+{
+    const int row = e->nest->rank - 2, column = row + 1;
+    const bool is_far = is_last == (r->mul > 0);
+    const int64_t add = is_last ? r->most : r->least;
+    if (r->dim == row && is_far && e->k_end[0] == 'k')
+        return scaled_text(e, e->k_end, r->mul, add - r->mul);
+    if (r->dim == row)
+        return clpi_text(e, "%lld", (long long)(is_far ? add + r->mul * (e->nest->extent[row] - 1) : add));
+    if (r->dim == column)
+        return scaled_text(e, clpi_text(e, "panel * %lld", (long long)n), r->mul, is_far ? add + r->mul * (n - 1) : add);
+    return clpi_ix_text(e, &(clpi_ix){ .dim = r->dim, .mul = r->mul, .add = add, .node = -1 });
+}
+
+const char *clpi_emit_whole_panel(clpi_emit *e, int64_t n)
+{
+    reaches all = { 0 };
+    const char *text = NULL;
+    if (!find_reaches(e, &all, &text))
+        return NULL;
+    for (uint32_t i = 0; i < all.n; i++)
+        text = and_inside(e, text, &all.items[i], panel_end_text(e, &all.items[i], n, false), panel_end_text(e, &all.items[i], n, true));
+    return text;
 }
 
 /* Where the operand of a dot is zero from some coordinate of dimension dim on, as it is padded with zeros there: that coordinate. */
