@@ -20,6 +20,7 @@
 typedef enum clpi_number_kind {
     CLPI_NUMBER_SIZE,          /* of operand a, dimension b */
     CLPI_NUMBER_STRIDE,        /* likewise, elements */
+    CLPI_NUMBER_FAR,           /* 1: operand a is larger than the device's last cache; else 0 */
     CLPI_NUMBER_OFFSET,        /* of operand a, elements; the place's byte offset is added, divided by the element size */
     CLPI_NUMBER_AXIS_SIZE,     /* of axis a: num_programs */
     CLPI_NUMBER_BOX_START,     /* of axis a */

@@ -168,6 +168,7 @@ static void read_limits(cl_device_id id, clpi_limits *l)
     uint64_t cache = fact(id, CL_DEVICE_GLOBAL_MEM_CACHE_SIZE);
     l->l1_bytes = or_else(l->is_cpu ? host_cache_bytes(1) : 0, 32 * 1024);
     l->l2_bytes = or_else(l->is_cpu ? host_cache_bytes(2) : cache, 256 * 1024);
+    l->last_bytes = l->is_cpu ? host_cache_bytes(3) : 0;
 }
 
 /* ---- Finding ---- */

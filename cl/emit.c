@@ -108,6 +108,7 @@ const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b)
 {
     static const char *const names[] = {
         [CLPI_NUMBER_SIZE] = "size", [CLPI_NUMBER_STRIDE] = "stride", [CLPI_NUMBER_OFFSET] = "offset",
+        [CLPI_NUMBER_FAR] = "far",
         [CLPI_NUMBER_AXIS_SIZE] = "count", [CLPI_NUMBER_BOX_START] = "box_start", [CLPI_NUMBER_BOX_COUNT] = "box_count",
         [CLPI_NUMBER_DIM] = "dim", [CLPI_NUMBER_HEADER] = "value", [CLPI_NUMBER_N_SEQUENCES] = "n_sequences",
     };
@@ -118,7 +119,7 @@ const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b)
         return "";
     switch (kind) {
     case CLPI_NUMBER_SIZE: case CLPI_NUMBER_STRIDE: return clpi_text(e, "n.%s_%s%d", e->ir->operands[a].name, names[kind], b);
-    case CLPI_NUMBER_OFFSET: return clpi_text(e, "n.%s_%s", e->ir->operands[a].name, names[kind]);
+    case CLPI_NUMBER_OFFSET: case CLPI_NUMBER_FAR: return clpi_text(e, "n.%s_%s", e->ir->operands[a].name, names[kind]);
     case CLPI_NUMBER_AXIS_SIZE: case CLPI_NUMBER_BOX_START: case CLPI_NUMBER_BOX_COUNT:
         return clpi_text(e, "n.%s_%s", e->ir->axes[a].name, names[kind]);
     case CLPI_NUMBER_DIM: return clpi_text(e, "n.%s_%s", e->ir->dims[a], names[kind]);
@@ -188,6 +189,14 @@ static const struct { realise_fn vector, simt; } realisations[] = {
     [CLPI_STEP_PRINT]  = { clpi_emit_print, clpi_emit_print },
 };
 
+static const char *all_text(clpi_emit *e, const clpi_edges *edges, const char *what)
+{
+    const char *text = NULL;
+    for (int i = 0; i < edges->n; i++)
+        text = clpi_and_text(e, text, clpi_text(e, "%s_%s", e->ir->operands[edges->operands[i]].name, what));
+    return text;
+}
+
 void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage),
                         const clpi_stage *stage)
 {
@@ -195,11 +204,16 @@ void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi
         emit(e, stage);
         return;
     }
-    const char *fast = "";
-    for (int i = 0; i < edges->n; i++)
-        fast = clpi_text(e, "%s%s%s_fast", fast, i ? " && " : "", e->ir->operands[edges->operands[i]].name);
-    clpi_open(e, "if (%s)", fast);
+    const char *fast = all_text(e, edges, "fast");
     e->is_fast = true;
+    if (stage->far.n > 0) {
+        clpi_open(e, "if (%s && %s)", fast, all_text(e, &stage->far, "far"));
+        e->is_far = true;
+        emit(e, stage);
+        e->is_far = false;
+        clpi_close(e);
+    }
+    clpi_open(e, stage->far.n > 0 ? "else if (%s)" : "if (%s)", fast);
     emit(e, stage);
     clpi_close(e);
     e->is_fast = false;

@@ -39,6 +39,7 @@ typedef struct clpi_emit {
     int                     n_lids;           /* places where the work-item's number was worked out */
     const char             *numbers_type;     /* its name in the text */
     bool                    is_fast;          /* printing for full blocks side by side */
+    bool                    is_far;           /* and for outputs that go past the caches */
     bool                    in_stretch;       /* of neighbours that lie side by side */
     const clpi_nest        *nest;
     const clpi_mapping     *map;
@@ -70,7 +71,7 @@ void clpi_barrier(clpi_emit *e);
 void clpi_open_items(clpi_emit *e, int64_t n);
 void clpi_close_items(clpi_emit *e, int64_t n);
 void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages);
-/* Once, or twice: for full blocks whose neighbours lie side by side (is_fast), and for any. */
+/* Once, or twice: for full blocks whose neighbours lie side by side (is_fast), and for any; of those once more for what is far (is_far). */
 void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage),
                         const clpi_stage *stage);
 const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b);  /* "n.x_size0"; listed when first asked for */

@@ -526,7 +526,14 @@ static void emit_store_one(clpi_emit *e, const clpi_access *a, const char *value
 
 static void emit_store_stretch(clpi_emit *e, const clpi_access *a, const char *value, int mask_bits)
 {
-    clpi_line(e, "%s = %s;", stretch_text(e, a, false), clpi_stored_text(e, a, e->width, mask_bits, value));
+    const char *stored = clpi_stored_text(e, a, e->width, mask_bits, value);
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    if (e->is_far && e->width == e->map->width && clpi_is_stream(e->s, e->nest, e->map, a))
+        clpi_prelude_stream(&e->prelude, &s, access_dtype(e, a), e->width, clpi_stretch_address(e, a), stored);
+    else
+        clpi_str_add(&s, "%s = %s", stretch_text(e, a, false), stored);
+    clpi_line(e, "%s;", clpi_take_text(e, &s));
 }
 
 static void emit_store_lanes(clpi_emit *e, const clpi_access *a, clp_dtype dtype, const char *value, int mask_bits)

@@ -158,6 +158,18 @@ static void emit_wide(clpi_emit *e, const clpi_operand *x)
     clpi_line(e, "const int %s_wide = %s;", x->name, text);
 }
 
+/* Is it stored past the caches? Only vectors that are aligned as such go there. */
+static void emit_far(clpi_emit *e, int operand)
+{
+    const clpi_operand *x = &e->ir->operands[operand];
+    const int lanes = e->s->lanes;
+    const char *text = clpi_text(e, "%s && (size_t)%s_p %% %d == 0", clpi_number_text(e, CLPI_NUMBER_FAR, operand, 0), x->name,
+                                 lanes * clp_dtype_bits(x->dtype) / 8);
+    for (int r = 0; r < x->ref_rank - 1; r++)
+        text = clpi_text(e, "%s && %s_s%d %% %d == 0", text, x->name, r, lanes);
+    clpi_line(e, "const int %s_far = %s;", x->name, text);
+}
+
 static void emit_block(clpi_emit *e, int operand)
 {
     const clpi_operand *x = &e->ir->operands[operand];
@@ -188,6 +200,8 @@ static void emit_block(clpi_emit *e, int operand)
         emit_wide(e, x);
     else
         emit_fast(e, x);
+    if (e->s->is_streamed[operand])
+        emit_far(e, operand);
 }
 
 /* ---- Blocks of a checked program ---- */

@@ -174,12 +174,21 @@ void clpi_cl_discard(void *executable)
 
 /* ---- Arguments ---- */
 
+static bool is_far(const clpi_cl_exe *exe, const clpi_operand *x, const clpi_bound_operand *bound)
+{
+    double bytes = clp_dtype_bits(x->dtype) / 8.0;
+    for (int d = 0; d < x->rank; d++)
+        bytes *= (double)bound->size[d];
+    return exe->dev->limits.last_bytes > 0 && bytes >= (double)exe->dev->limits.last_bytes;
+}
+
 static int64_t number_of(const clpi_cl_exe *exe, const clpi_launch *launch, const clpi_number *n)
 {
     const clpi_bound *bound = launch->bound;
     switch (n->kind) {
     case CLPI_NUMBER_SIZE: return bound->operands[n->a].size[n->b];
     case CLPI_NUMBER_STRIDE: return bound->operands[n->a].stride[n->b];
+    case CLPI_NUMBER_FAR: return is_far(exe, &exe->ir->operands[n->a], &bound->operands[n->a]);
     case CLPI_NUMBER_OFFSET: {
         size_t bits = 8 * launch->places[n->a].at, element = (size_t)clp_dtype_bits(exe->ir->operands[n->a].dtype);
         assert(bits % element == 0);

@@ -333,6 +333,11 @@ void clpi_prelude_fetch(clpi_prelude *p, clpi_str *out, const char *address)
     put_named(p, out, "fetch", CLP_U8, 1, &address, 1);
 }
 
+void clpi_prelude_stream(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, const char *address, const char *stored)
+{
+    put_named(p, out, "stream", dtype, width, (const char *const[]){ address, stored }, 2);
+}
+
 /* ---- Atomics ---- */
 
 bool clpi_prelude_has_atomic(const clpi_limits *limits, clp_dtype dtype)

@@ -519,6 +519,19 @@ void $f(__global const void *p)
     prefetch((__global const uchar *)p, 1);
 #endif
 }
+//# stream all
+/* Past the caches: the line is written whole, and not fetched before. */
+void $f(__global void *p, $S v)
+{
+#ifndef __has_builtin
+#define __has_builtin(x) 0
+#endif
+#if __has_builtin(__builtin_nontemporal_store)
+    __builtin_nontemporal_store(v, (__global $S *)p);
+#else
+    *(__global $S *)p = v;
+#endif
+}
 //# dot_bf16 f32
 /* sum + x.lo * y.lo + x.hi * y.hi, bf16 in the halves of each lane; takes subnormals for zeros (AVX512-BF16). */
 $T $f($T sum, $U x, $U y)

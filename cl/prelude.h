@@ -78,6 +78,9 @@ void clpi_prelude_nibble_store(clpi_prelude *p, clpi_str *out, const char *point
 /* Asks for the line that is at address, __global, and waits for nothing: any address will do. A call, void. */
 void clpi_prelude_fetch(clpi_prelude *p, clpi_str *out, const char *address);
 
+/* Stores width elements, in stored form, past the caches where the compiler knows how; address: aligned as the vector. A call, void. */
+void clpi_prelude_stream(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, const char *address, const char *stored);
+
 /* ---- Reductions: dtype is that of the accumulator ---- */
 void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width, const char *a,
                           const char *b);

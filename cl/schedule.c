@@ -1,7 +1,7 @@
 /* schedule: a program's steps as stages of one realisation.
  *
  * In: a program (lib/nest), limits. Out: a schedule. Reads in order: tiles get homes, each step its stage, dots their blocking
- * and arrays, and in simt the barriers are placed. Each part decides in a file of its own: place.c map.c dot.c start.c sync.c.     */
+ * and arrays, and in simt the barriers are placed. Each part decides in a file of its own: place.c map.c dot.c start.c stream.c sync.c.     */
 #include "cl/schedule.h"
 
 enum {
@@ -140,6 +140,12 @@ clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *
         return CLP_ERR_OOM;
     for (int part = 0; part < CLPI_N_PARTS; part++)
         if (!add_stages(s, &s->parts[part], &program->parts[part], false, arena))
+            return CLP_ERR_OOM;
+    s->is_streamed = CLPI_NEW_N(arena, bool, (size_t)program->ir->n_operands + 1);
+    if (!s->is_streamed)
+        return CLP_ERR_OOM;
+    for (int part = 0; vector && part < CLPI_N_PARTS; part++)
+        if (!clpi_find_streams(s, &s->parts[part], arena))
             return CLP_ERR_OOM;
     if (!vector) {
         if (needs_joint(&s->parts[CLPI_PART_FIRST]) || needs_joint(&s->parts[CLPI_PART_EVERY]) || needs_joint(&s->parts[CLPI_PART_LAST])) {

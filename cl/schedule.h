@@ -146,6 +146,7 @@ struct clpi_stage {
     int              team_slot;   /* teamed reductions: each member's part, [reductions][rows][group]; -1: none */
     bool             sync_before; /* simt: a barrier */
     clpi_edges       edges;       /* of the whole stage; DOT: of packing x */
+    clpi_edges       far;         /* vector: operands that it may store past the caches: a third branch, for when all are full and far */
     clpi_edges       edges_b;     /* DOT: of packing y */
     clpi_stages      body, other;
 };
@@ -160,6 +161,7 @@ typedef struct clpi_cl_schedule {
     int                 run;              /* simt: neighbours that a work-item takes as one vector, at most CLPI_WIDE */
     struct { clpi_row_deal *items; uint32_t n, cap; } row_deals;   /* simt */
     bool               *is_owned;         /* simt: [program->tiles.n] lives in registers */
+    bool               *is_streamed;      /* vector: [ir->n_operands] some stage has it in `far` */
     clpi_tile_place    *tiles;            /* [program->tiles.n] */
     struct { clpi_slot *items; uint32_t n, cap; } slots;
     int                 joint_slot;       /* simt: partial results of joint reductions, broadcasts; -1: not needed */
@@ -200,6 +202,10 @@ int  clpi_dot_padding(const clpi_cl_schedule *s, const clpi_dot *d);   /* column
 /* start.c: the nest that clears what the dot adds to, and is left out for a dot that starts at zero; NULL: there is none. */
 const clpi_step *clpi_clearing_of(const clpi_program *p, const clpi_step *dot);
 bool clpi_is_left_to_dot(const clpi_program *p, const clpi_step *step);
+
+/* stream.c: what is stored in whole lines and may go past the caches. */
+bool clpi_is_stream(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_mapping *m, const clpi_access *a);
+bool clpi_find_streams(clpi_cl_schedule *s, clpi_stages *stages, clpi_arena *arena);
 
 /* place.c: homes of tiles and other arrays. */
 /* Numbers of the steps that use it first and last. -1: out of memory. */

@@ -203,13 +203,18 @@ static bool wants_tile(const analysis *a, uint32_t v)
     return a->n_sites[v] > 1 && a->cost[v] * (a->n_sites[v] - 1) > keep * a->n_sites[v];
 }
 
+bool clpi_is_function(clpi_op_kind kind)
+{
+    return kind >= CLP_OP_floor && kind <= CLP_OP_nextafter;
+}
+_Static_assert(CLP_OP_floor < CLP_OP_nextafter, "the rows from floor to nextafter are functions");
+
 static uint32_t own_cost(const clpi_op *op)
 {
-    if (op->kind >= CLP_OP_floor && op->kind <= CLP_OP_nextafter)
+    if (clpi_is_function(op->kind))
         return COST_FUNCTION;
     return clpi_ops[op->kind].is_elementwise || op->kind == CLP_OP_cast || op->kind == CLP_OP_load ? COST_PLAIN : 0;
 }
-_Static_assert(CLP_OP_floor < CLP_OP_nextafter, "own_cost reads the rows from floor to nextafter as functions");
 
 /* The check of an access looks at its indices and its mask where the access stands, wherever a load is made at last. */
 static void tell_of_check(analysis *a, uint32_t v)

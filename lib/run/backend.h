@@ -36,6 +36,7 @@ typedef struct clpi_limits {
     uint32_t compute_units;
     uint32_t vector_bytes;          /* of the widest native vector: 16, 32, 64 */
     uint64_t l1_bytes, l2_bytes;    /* data caches of one unit */
+    uint64_t last_bytes;            /* a CPU's last cache, which units share; 0: not known */
     uint32_t dot_units;             /* CLPI_DOT_ that it has */
 } clpi_limits;
 

@@ -152,6 +152,34 @@ Test(schedule, what_lies_across_the_lanes_is_turned)
     }
 }
 
+/* A line that is stored whole, or in two halves one after the other, of an output that nobody reads. */
+Test(schedule, whole_lines_may_go_past_the_caches)
+{
+    clpi_limits half = CPU;
+    half.vector_bytes = 32;
+    const struct { const clpi_limits *limits; const char *out, *body; int n_far; } rows[] = {
+        { &CPU, "out o", "o[...] = y[...];", 1 },
+        { &half, "out o", "o[...] = y[...];", 1 },
+        { &CPU, "out o", "o[...] = y[...] / sum(y[...], axis = 1)[:, None];", 1 },
+        { &CPU, "out o", "o[...] = transpose(x[...]);", 1 },
+        { &half, "out o", "o[...] = transpose(x[...]);", 0 },
+        { &CPU, "out o", "o[...] = flip(y[...], axis = 1);", 1 },
+        { &CPU, "out o", "o[:, 1:] = y[:, 1:];", 0 },                             /* rows begin within a line */
+        { &CPU, "out o", "o[...] = y[...]; if (o[0, 0] > 0) { print(\"\"); }", 0 },
+        { &CPU, "out o", "o[...] = exp(y[...]);", 0 },                            /* waits for itself */
+        { &CPU, "out o", "o[...] = y[...] * exp(sum(y[...], axis = 1))[:, None];", 1 },
+        { &CPU, "inout o", "o[...] = y[...];", 0 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[400];
+        scheduled x;
+        snprintf(text, sizeof text, "kernel k(in x: f32[32, 64], in y: f32[64, 32], %s: f32[64, 32]) grid () { %s }", rows[i].out, rows[i].body);
+        schedule_ok(&x, text, rows[i].limits, CLP_SCHEDULE_VECTOR);
+        cr_expect_eq(every(&x)->items[0].far.n, rows[i].n_far, "row %zu: %s: %d", i, rows[i].body, every(&x)->items[0].far.n);
+        planned_done(&x.p);
+    }
+}
+
 Test(schedule, lanes_in_order_are_no_vectors)
 {
     scheduled x;

@@ -9,11 +9,12 @@
 
 enum { MAX_ELEMS = 8192, MAX_ARRAYS = 3, N_SCHEDULES = 2 };
 
-static const struct { const char *name; uint64_t local_bytes, private_bytes, group_size; uint32_t vector_bytes, loop_rounds; } smaller[] = {
-    { "no local memory, no private arrays, one work-item", 0, 0, 1, 16, 0 },
-    { "4 KiB, groups of at most 3", 4 << 10, 256, 3, 16, 0 },
-    { "32 KiB, groups of at most 64", 32 << 10, 1 << 10, 64, 32, 0 },
-    { "32 KiB, loops that end too soon", 32 << 10, 1 << 10, 64, 32, 65535 },
+static const struct { const char *name; uint64_t local_bytes, private_bytes, group_size; uint32_t vector_bytes, loop_rounds; uint64_t last_bytes; } smaller[] = {
+    { "no local memory, no private arrays, one work-item", 0, 0, 1, 16, 0, 0 },
+    { "4 KiB, groups of at most 3", 4 << 10, 256, 3, 16, 0, 0 },
+    { "32 KiB, groups of at most 64", 32 << 10, 1 << 10, 64, 32, 0, 0 },
+    { "32 KiB, loops that end too soon", 32 << 10, 1 << 10, 64, 32, 65535, 0 },
+    { "32 KiB, nothing fits the caches", 32 << 10, 1 << 10, 64, 64, 0, 1 },
 };
 enum { N_SMALLER = sizeof smaller / sizeof *smaller };
 
@@ -33,6 +34,9 @@ static const struct { const char *text; int n; int rank[MAX_ARRAYS]; int64_t sha
     { "kernel turned(in x: i32[M, N] block [11, 19] at (i, j), out t: i32[N, M] block [19, 11] at (j, i), out s: i32[M, N] block [11, 19] at (i, j))\n"
       "grid (i = cdiv(M, 11), j = cdiv(N, 19)) { t[...] = transpose(x[...]); s[...] = cummax(x[...], axis = 1); }",
       3, { 2, 2, 2 }, { { 20, 40 }, { 40, 20 }, { 20, 40 } } },
+    { "kernel lines(in x: i32[M, N] block [32, 48] at (i, j), out t: i32[N, M] block [48, 32] at (j, i), out s: i32[M, N] block [32, 48] at (i, j))\n"
+      "grid (i = cdiv(M, 32), j = cdiv(N, 48)) { t[...] = transpose(x[...]); s[...] = cumsum(x[...], axis = 1) + x[...]; }",
+      3, { 2, 2, 2 }, { { 64, 96 }, { 96, 64 }, { 64, 96 } } },
 };
 enum { N_KERNELS = sizeof kernels / sizeof *kernels };
 
@@ -100,6 +104,7 @@ Test(small, kernels_run_on_smaller_devices)
         limits->private_bytes = smaller[l].private_bytes;
         limits->group_size = smaller[l].group_size;
         limits->vector_bytes = smaller[l].vector_bytes;
+        limits->last_bytes = smaller[l].last_bytes;
         if (smaller[l].loop_rounds)
             limits->loop_rounds = smaller[l].loop_rounds;
         snprintf(what, sizeof what, "%s, %s", smaller[l].name, schedule == CLP_SCHEDULE_SIMT ? "simt" : "vector");
