@@ -140,8 +140,7 @@ bool        clpi_needs_shuffle(clpi_emit *e, const char *name);              /* 
 /* ---- Scans (emit_scan.c) ---- */
 void        clpi_declare_scans(clpi_emit *e);                                /* before the loop over their dimension */
 const char *clpi_emit_scan(clpi_emit *e, int node);                          /* takes the point, or vector, on; the value there */
-const char *clpi_scan_end_text(clpi_emit *e, int node);                      /* after the loop */
-int         clpi_scan_end_width(const clpi_emit *e, int node);
+const char *clpi_scan_end_text(clpi_emit *e, int node, int width);           /* after the loop: what it has come to, in that many lanes */
 bool        clpi_scans_backwards(const clpi_emit *e, int dim);
 
 /* The condition under which n points of the vectors' loop at `at`, from the current one on, may be printed as parts of full blocks

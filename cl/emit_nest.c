@@ -351,12 +351,11 @@ static void copy_scalars(clpi_emit *e, bool to_joint)
     }
 }
 
-/* Scalars that one work-item computes for all. */
+/* Scalars that one work-item comes to, for all. */
 static void emit_broadcast(clpi_emit *e)
 {
     clpi_open(e, "if (lid == 0)");
-    clpi_emit_nodes(e, -1);
-    clpi_emit_outs(e);
+    clpi_emit_loops(e);
     copy_scalars(e, true);
     clpi_close(e);
     clpi_barrier(e);

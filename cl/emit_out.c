@@ -255,7 +255,15 @@ void clpi_store_result(clpi_emit *e, uint32_t o, const char *result, int width)
         clpi_close(e);
 }
 
-/* After the reduced loops: the results go where they belong. */
+/* What a scan has come to, in each lane that the result has. */
+static void store_last(clpi_emit *e, uint32_t o)
+{
+    const clpi_out *out = &e->nest->outs.items[o];
+    const int dim = e->map->vector_dim, width = dim >= 0 && clpi_access_varies(e->nest, &e->nest->accesses.items[out->access], dim) ? e->width : 1;
+    clpi_store_result(e, o, clpi_scan_end_text(e, out->value, width), width);
+}
+
+/* After the loops that are innermost: what is reduced, and what scans have come to, goes where it belongs. */
 void clpi_store_reductions(clpi_emit *e)
 {
     for (uint32_t o = 0; o < e->nest->outs.n; o++) {
@@ -263,6 +271,6 @@ void clpi_store_reductions(clpi_emit *e)
         if (out->kind == CLPI_OUT_REDUCE)
             clpi_store_result(e, o, clpi_fold_lanes(e, o), reduces_lanes(e, out) ? 1 : e->width);
         else if (out->kind == CLPI_OUT_LAST)
-            clpi_store_result(e, o, clpi_scan_end_text(e, out->value), clpi_scan_end_width(e, out->value));
+            store_last(e, o);
     }
 }

@@ -4,10 +4,12 @@
  * what it has come to, and its value at each point. Lanes across that dimension: the variable is a vector, taken on from point to point.
  * Lanes along it: a vector is scanned in itself, by shuffles, and what came before is added to all of its lanes.
  *
- *     0                    1                    2                    3                         lanes, in pieces of CLPI_PIECE_BYTES
- *     0                    0 1                  1 2                  2 3                       each and the one before it
- *     0                    0 1                  0 1 2                0 1 2 3                   and the two before: whole pieces
- *     then the last lane of each piece to all of the next, of each two pieces to all of the next two, ..                       */
+ *     0                    1                    2                    3                    lanes
+ *     0                    0 1                  2                    2 3                  every second one and that before it
+ *     0                    0 1                  0 1 2                0 1 2 3              of each four the last two and what comes before: ..
+ *
+ * (Sklansky, Conditional-sum addition logic, 1960.) In each step a lane takes what stands right before its block, so that running sums of what is
+ * not negative never fall, as they would if lanes were added in other orders.                                            */
 #include "cl/emit.h"
 
 bool clpi_scans_backwards(const clpi_emit *e, int dim)
@@ -21,43 +23,49 @@ static bool is_along_lanes(const clpi_emit *e, const clpi_node *x)
     return x->ix.dim == e->map->vector_dim;
 }
 
-int clpi_scan_end_width(const clpi_emit *e, int node)
+/* Of the variable. */
+static int run_width(const clpi_emit *e, int node)
 {
     const bool has_lanes = clpi_depends_on(e->nest, node, e->map->vector_dim);
     return has_lanes && !is_along_lanes(e, &e->nest->nodes.items[node]) ? e->width : 1;
 }
 
-const char *clpi_scan_end_text(clpi_emit *e, int node)
+const char *clpi_scan_end_text(clpi_emit *e, int node, int width)
 {
-    return clpi_text(e, "run%d", node);
+    const char *run = clpi_text(e, "run%d", node);
+    if (width == run_width(e, node))
+        return run;
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_splat(&e->prelude, &s, e->nest->nodes.items[node].dtype, width, run);
+    return clpi_take_text(e, &s);
 }
 
 void clpi_declare_scans(clpi_emit *e)
 {
     for (uint32_t i = 0; i < e->nest->nodes.n; i++) {
         const clpi_node *x = &e->nest->nodes.items[i];
-        const int width = clpi_scan_end_width(e, (int)i);
-        if (x->kind == CLPI_NODE_SCAN)
-            clpi_line(e, "%s run%u = %s;", clpi_cl_type(x->dtype, width), i, clpi_identity_text(e, x->op, x->dtype, width));
+        if (x->kind != CLPI_NODE_SCAN)
+            continue;
+        const int width = run_width(e, (int)i);
+        clpi_line(e, "%s run%u = %s;", clpi_cl_type(x->dtype, width), i, clpi_identity_text(e, x->op, x->dtype, width));
     }
 }
 
 /* ---- Within a vector ---- */
 
-/* Which lane comes to lane `l` in the step that reaches `h` lanes back; -1: none. Pieces have p lanes. */
-static int lane_before(int l, int h, int p)
+/* Which lane comes to lane `l` when blocks of h lanes become blocks of 2 h; -1: none. */
+static int lane_before(int l, int h)
 {
-    if (h < p)
-        return l % p >= h ? l - h : -1;
     return l & h ? (l & ~(2 * h - 1)) + h - 1 : -1;
 }
 
-static void put_step(clpi_emit *e, clpi_str *s, const clpi_node *x, int h, int p)
+static void put_step(clpi_emit *e, clpi_str *s, const clpi_node *x, int h)
 {
     const char *type = clpi_cl_type(x->dtype, e->width), *none = clpi_identity_text(e, x->op, x->dtype, 1);
     const char *before = clpi_text(e, "(%s)(", type);
     for (int l = 0; l < e->width; l++) {
-        const int from = lane_before(x->bits ? e->width - 1 - l : l, h, p);
+        const int from = lane_before(x->bits ? e->width - 1 - l : l, h);
         const char *lane = from < 0 ? none : clpi_text(e, "v.s%x", (unsigned)(x->bits ? e->width - 1 - from : from));
         before = clpi_text(e, "%s%s%s", before, l ? ", " : "", lane);
     }
@@ -71,11 +79,10 @@ static const char *scan_function(clpi_emit *e, const clpi_node *x)
     const char *name = clpi_text(e, "%s_%s%s", clpi_ops[x->op].name, type, x->bits ? "_back" : "");
     if (!clpi_needs_shuffle(e, name))
         return name;
-    const int lanes = CLPI_PIECE_BYTES / (int)clpi_rep_bytes(x->dtype), p = lanes < e->width ? lanes : e->width;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     for (int h = 1; h < e->width; h *= 2)
-        put_step(e, &s, x, h, p);
+        put_step(e, &s, x, h);
     clpi_str_add(&e->prelude.functions, "__attribute__((always_inline))\n%s %s(%s v)\n{\n%s    return v;\n}\n", type, name, type,
                  clpi_take_text(e, &s));
     return name;
@@ -87,7 +94,7 @@ const char *clpi_emit_scan(clpi_emit *e, int node)
 {
     const clpi_node *x = &e->nest->nodes.items[node];
     const int width = e->values[node].width;
-    const char *value = clpi_value_text(e, x->args[0], width, 32), *run = clpi_scan_end_text(e, node);
+    const char *value = clpi_value_text(e, x->args[0], width, 32), *run = clpi_text(e, "run%d", node);
     if (width == 1 || !is_along_lanes(e, x)) {
         clpi_line(e, "%s = %s;", run, clpi_combine_text(e, x->op, x->dtype, width, run, value));
         return run;

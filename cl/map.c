@@ -8,19 +8,7 @@ static const clpi_mapping UNMAPPED = { .vector_dim = -1, .width = 1, .turn_dim =
 
 bool clpi_depends_on(const clpi_nest *n, int node, int dim)
 {
-    if (node < 0)
-        return false;
-    const clpi_node *x = &n->nodes.items[node];
-    if (x->kind == CLPI_NODE_INDEX)
-        return x->ix.dim == dim;
-    if (x->kind == CLPI_NODE_SCAN && x->ix.dim == dim)
-        return true;
-    if (x->kind == CLPI_NODE_LOAD)
-        return clpi_access_varies(n, &n->accesses.items[x->access], dim);
-    for (int i = 0; i < x->n_args; i++)
-        if (clpi_depends_on(n, x->args[i], dim))
-            return true;
-    return false;
+    return node >= 0 && dim >= 0 && (n->nodes.items[node].dims >> dim & 1);
 }
 
 bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim)
@@ -176,7 +164,15 @@ static bool reads_written(const clpi_cl_schedule *s, const clpi_nest *n)
 static bool is_in_register(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_out *out)
 {
     const clpi_access *a = &n->accesses.items[out->access];
-    return out->kind == CLPI_OUT_STORE && a->is_tile && s->tiles[a->target].home == CLPI_HOME_REGISTER;
+    return (out->kind == CLPI_OUT_STORE || out->kind == CLPI_OUT_LAST) && a->is_tile && s->tiles[a->target].home == CLPI_HOME_REGISTER;
+}
+
+static bool leaves_register(const clpi_cl_schedule *s, const clpi_nest *n)
+{
+    for (uint32_t o = 0; o < n->outs.n; o++)
+        if (is_in_register(s, n, &n->outs.items[o]))
+            return true;
+    return false;
 }
 
 /* A scalar nest leaves scalars in the registers of every work-item, and something in memory that it has read: who comes late
@@ -194,15 +190,6 @@ static bool overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
         }
     }
     return any_register && any_read;
-}
-
-/* One work-item does what has to be done in order, and what leaves nothing in registers. */
-static bool suits_one(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_mapping *m)
-{
-    for (uint32_t o = 0; o < n->outs.n; o++)
-        if (m->n_order == 0 && is_in_register(s, n, &n->outs.items[o]))
-            return false;
-    return true;
 }
 
 /* A reduction of little work waits for its own last result: CHAINS accumulators in turn do not. Row maxima of 1024 floats take
@@ -256,8 +243,10 @@ static clpi_mapping map_group(const clpi_cl_schedule *s, const clpi_nest *n, uin
     m.is_joint = reduces && m.n_kept == 0;
     m.is_single = !m.is_joint && (n->in_order || m.n_kept == 0);
     m.is_dealt = !m.is_joint && !m.is_single;
-    m.is_broadcast = n->rank == 0 && (reads_written(s, n) || overtakes(s, n));
-    m.is_alone = m.is_single && !m.is_broadcast && suits_one(s, n, &m);
+    /* One work-item does what has to be done in order, and what leaves nothing in registers. */
+    const bool leaves = leaves_register(s, n);
+    m.is_broadcast = n->rank == 0 ? reads_written(s, n) || overtakes(s, n) : m.is_single && leaves;
+    m.is_alone = m.is_single && !m.is_broadcast && !leaves;
     return m;
 }
 

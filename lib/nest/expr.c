@@ -11,11 +11,9 @@ static const clpi_ix ZERO = { .dim = -1, .node = -1 };
 
 int clpi_node_add(clpi_lower *l, clpi_nest *n, clpi_node node)
 {
-    if (!CLPI_PUSH(l->p->arena, &n->nodes, node)) {
-        l->failed = true;
-        return 0;
-    }
-    return (int)n->nodes.n - 1;
+    const int at = clpi_nest_push(l->p->arena, n, node);
+    l->failed = l->failed || at < 0;
+    return at < 0 ? 0 : at;
 }
 
 int clpi_node_cast(clpi_lower *l, clpi_nest *n, int node, clp_dtype to)

@@ -65,6 +65,7 @@ typedef struct clpi_node {
     uint64_t       bits;
     clpi_ix        ix;
     int            access;
+    uint32_t       dims;          /* set of domain dimensions that the value changes along: of clpi_nest_push */
 } clpi_node;
 
 typedef enum clpi_out_kind { CLPI_OUT_STORE, CLPI_OUT_REDUCE, CLPI_OUT_LAST, CLPI_OUT_ATOMIC } clpi_out_kind;
@@ -211,6 +212,7 @@ void clpi_check_fill(clpi_lower *l, clpi_step *step);
 /* splice.c: is the access one of an out; what is live of `from`, appended to `into`, where forward[node] >= 0 names the node
  * of `into` that stands for one of `from` (forward NULL: none does). */
 bool       clpi_nest_writes(const clpi_nest *n, uint32_t access);
+int        clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node);    /* its number; -1: out of memory */
 void       clpi_nest_append(clpi_program *p, clpi_nest *into, const clpi_nest *from, const int *forward);
 clpi_nest *clpi_nest_like(clpi_program *p, const clpi_nest *like);      /* an empty one of the same domain */
 

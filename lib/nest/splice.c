@@ -14,6 +14,27 @@ bool clpi_nest_writes(const clpi_nest *n, uint32_t access)
     return false;
 }
 
+static uint32_t dims_of(const clpi_nest *n, int node)
+{
+    return node < 0 ? 0 : n->nodes.items[node].dims;
+}
+
+/* What it stands on is there already, so nobody has to look through it again: that would take twice as long for each value that is used twice. */
+int clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node)
+{
+    const bool has_dim = (node.kind == CLPI_NODE_INDEX || node.kind == CLPI_NODE_SCAN) && node.ix.dim >= 0;
+    node.dims = has_dim ? UINT32_C(1) << node.ix.dim : 0;
+    for (int i = 0; i < node.n_args; i++)
+        node.dims |= dims_of(n, node.args[i]);
+    if (node.kind == CLPI_NODE_LOAD) {
+        const clpi_access *a = &n->accesses.items[node.access];
+        node.dims |= dims_of(n, a->mask) | dims_of(n, a->other);
+        for (int d = 0; d < a->rank; d++)
+            node.dims |= dims_of(n, a->ix[d].node) | (a->ix[d].dim < 0 ? 0 : UINT32_C(1) << a->ix[d].dim);
+    }
+    return CLPI_PUSH(arena, &n->nodes, node) ? (int)n->nodes.n - 1 : -1;
+}
+
 static void mark_node(const clpi_nest *n, int node, bool *live_nodes, bool *live_accesses);
 
 static void mark_access(const clpi_nest *n, int access, bool *live_nodes, bool *live_accesses)
@@ -111,11 +132,10 @@ void clpi_nest_append(clpi_program *p, clpi_nest *into, const clpi_nest *from, c
         for (uint32_t k = 0; k < into->nodes.n && r.node[i] < 0; k++)
             if (node_eq(into, &into->nodes.items[k], &x))
                 r.node[i] = (int)k;
-        if (r.node[i] < 0) {
-            if (!CLPI_PUSH(p->arena, &into->nodes, x))
-                return;
-            r.node[i] = (int)into->nodes.n - 1;
-        }
+        if (r.node[i] < 0)
+            r.node[i] = clpi_nest_push(p->arena, into, x);
+        if (r.node[i] < 0)
+            return;
     }
     for (uint32_t o = 0; o < from->outs.n; o++) {
         clpi_out out = from->outs.items[o];

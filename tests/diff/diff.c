@@ -121,6 +121,8 @@ static const row rows[] = {
     { "dot_edges -p T=u32,A=i32,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
     { "dot_edges -p T=i64,A=i64,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
     { "dot_edges -p T=i8,A=i64,m=7,n=18,k=3 -i x=rand:9x3 -i y=rand:3x20,1", 0, NULL },
+    { "scan_ends -i x=rand:90 -i y=randn:90x16,1", 1e-5, NULL },
+    { "deep -i x=rand:16 -i y=randn:19x16,1", 1e-5, NULL },
     { "dot_in_place -i x=randn:70x70", 1e-4, NULL },
     { "partial_dots -i x=randn:50x40 -i y=randn:40x170,1 -i b=randn:170,2 -i t=randn:50x170,3", 1e-5, NULL },
     { "few_products --dim M=6,N=13", 0, NULL },
