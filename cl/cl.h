@@ -31,6 +31,7 @@ typedef struct clpi_cl_device {
     bool             is_in_order;
     bool             compiles_for_binary;      /* it takes as long to ask for a program's binary as to build it: PoCL */
     bool             wakes_slowly; /* threads that wait for it sleep, and so do its own: PoCL on a CPU */
+    atomic_int       n_in_flight;  /* launches that nobody has waited for */
     atomic_int       n_asleep;     /* launches to come that are waited for asleep in any case: await.c */
     clpi_limits      limits;
     clpi_store       store;        /* of built programs */
@@ -55,7 +56,7 @@ typedef struct clpi_cl_shared {
     clpi_cl_device *dev;
     clpi_arena      arena;         /* of the codes */
     cl_program      program;
-    clpi_str        key;           /* under which it has yet to be kept in the store; "": it has not */
+    const char     *text, *options;    /* what it has yet to be kept under in the store; NULL: it has not */
     atomic_int      n_users;       /* the last one frees it */
 } clpi_cl_shared;
 
@@ -76,7 +77,7 @@ typedef struct clpi_cl_exe {
     clpi_arena       arena;        /* of kernels and flights */
     clpi_cl_kernel  *kernels;      /* [code->n_kernels] */
     clpi_cl_flight  *idle;
-    _Atomic double   usual_s;      /* seconds on the device of the last launch that was waited for; 0: not known */
+    _Atomic double   last_s;       /* seconds on the device of the last launch that was waited for; 0: not known */
 } clpi_cl_exe;
 
 /* ---- device.c ---- */
@@ -98,8 +99,9 @@ const char *clpi_cl_describe(void *dev);
 void        clpi_cl_limits(void *dev, clpi_limits *out_limits);
 
 /* ---- await.c ---- */
-/* clWaitForEvents of one event. usual_s: seconds that such launches take; 0: not known. */
-cl_int      clpi_cl_await(clpi_cl_device *dev, cl_event event, double usual_s);
+/* clWaitForEvents of one event. last_s: seconds that such a launch took; 0: not known. out_was_slow: it took longer than a short one may. */
+cl_int      clpi_cl_await(clpi_cl_device *dev, cl_event event, double last_s, bool *out_was_slow);
+void        clpi_cl_awaited(clpi_cl_device *dev, double seconds, bool was_slow);     /* what came of it: seconds on the device */
 
 /* ---- memory.c ---- */
 clp_status  clpi_cl_alloc(void *dev, size_t n_bytes, void **out_mem);
@@ -114,7 +116,7 @@ clp_status  clpi_cl_show_host(clpi_cl_mem *mem);     /* what the device wrote in
 /* With an arena for the codes and no program yet; its first user is the caller. */
 clp_status  clpi_cl_shared_new(clpi_cl_device *dev, clpi_cl_shared **out_shared);
 void        clpi_cl_shared_drop(clpi_cl_shared *shared);     /* by each user once; NULL is none */
-/* The program, out of the store or of the text. what: the kernel's name, for messages. */
+/* The program, out of the store or of the text, which is the arena's. what: the kernel's name, for messages. */
 clp_status  clpi_cl_shared_build(clpi_cl_shared *shared, const char *what, const char *text, const char *options);
 /* A program that nobody keeps. */
 clp_status  clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program);

@@ -413,11 +413,19 @@ clp_status clpi_cl_launch(void *executable, const clpi_launch *launch, void **ou
         flight_put(f);
         return status;
     }
+    atomic_fetch_add(&exe->dev->n_in_flight, 1);
     *out_event = f;
     return CLP_OK;
 }
 
 /* ---- Events ---- */
+
+static void land(clpi_cl_flight *f)
+{
+    f->is_done = true;
+    if (f->exe)
+        atomic_fetch_sub(&f->dev->n_in_flight, 1);
+}
 
 static double seconds_between(const clpi_cl_flight *f)
 {
@@ -478,15 +486,17 @@ clp_status clpi_cl_wait(void *event, double *out_seconds)
     *out_seconds = f->seconds;
     if (f->is_done)
         return CLP_OK;
-    cl_int code = clpi_cl_await(f->dev, f->last, f->exe ? f->exe->usual_s : 0), outcome = CL_COMPLETE;
+    bool was_slow;
+    cl_int code = clpi_cl_await(f->dev, f->last, f->exe ? f->exe->last_s : 0, &was_slow), outcome = CL_COMPLETE;
     if (code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
         clGetEventInfo(f->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof outcome, &outcome, NULL) == CL_SUCCESS && outcome < 0)
         code = outcome;
-    f->is_done = true;
+    land(f);
     CLPI_CL_TRY(env, "clWaitForEvents", code);
     *out_seconds = f->seconds = seconds_between(f);
+    clpi_cl_awaited(f->dev, f->seconds, was_slow);
     if (f->exe)
-        f->exe->usual_s = f->seconds;
+        f->exe->last_s = f->seconds;
     for (int i = 0; i < f->n_written; i++)
         CLP_TRY(clpi_cl_show_host(f->written[i]));
     if (f->cut)
@@ -499,8 +509,10 @@ clp_status clpi_cl_wait(void *event, double *out_seconds)
 void clpi_cl_forget(void *event)
 {
     clpi_cl_flight *f = event;
-    if (!f->is_done)
+    if (!f->is_done) {
         clWaitForEvents(1, &f->last);
+        land(f);
+    }
     release_events(f);
     if (f->exe)
         flight_put(f);

@@ -154,16 +154,21 @@ clp_status clpi_cl_shared_new(clpi_cl_device *dev, clpi_cl_shared **out_shared)
     (*out_shared)->dev = dev;
     atomic_init(&(*out_shared)->n_users, 1);
     clpi_arena_init(&(*out_shared)->arena, dev->host.env);
-    clpi_str_init(&(*out_shared)->key, dev->host.env);
     return CLP_OK;
 }
 
-/* Puts the program into the store, and forgets the key. */
+/* Puts the program into the store, unless it is there. */
 static void keep(clpi_cl_shared *shared)
 {
-    if (shared->program && shared->key.n > 0)
-        to_store(shared->dev, &shared->key, shared->program);
-    clpi_str_done(&shared->key);
+    clpi_str key;
+    if (!shared->program || !shared->text)
+        return;
+    clpi_str_init(&key, shared->dev->host.env);
+    put_key(shared->dev, shared->options, shared->text, &key);
+    if (!key.failed)
+        to_store(shared->dev, &key, shared->program);
+    clpi_str_done(&key);
+    shared->text = NULL;
 }
 
 /* PoCL compiles a program when it is run, and once more when it is asked for its binary: that waits until nobody uses it, so that the first
@@ -171,22 +176,24 @@ static void keep(clpi_cl_shared *shared)
 clp_status clpi_cl_shared_build(clpi_cl_shared *shared, const char *what, const char *text, const char *options)
 {
     clpi_cl_device *dev = shared->dev;
-    clpi_str all;
+    clpi_str all, key;
     clpi_str_init(&all, dev->host.env);
+    clpi_str_init(&key, dev->host.env);
     put_options(dev, options, &all);
-    if (dev->store.folder[0])
-        put_key(dev, all.text, text, &shared->key);
-    clp_status status = all.failed || shared->key.failed ? CLP_ERR_OOM : CLP_OK;
-    if (!status)
-        shared->program = from_store(dev, &shared->key, all.text);
-    if (shared->program)
-        clpi_str_done(&shared->key);
-    else if (!status)
-        status = from_text(dev, what, text, all.text, &shared->program);
+    shared->options = clpi_str_keep(&all, &shared->arena);
+    if (shared->options && dev->store.folder[0])
+        put_key(dev, shared->options, text, &key);
+    clp_status status = !shared->options || key.failed ? CLP_ERR_OOM : CLP_OK;
+    if (!status && key.n > 0)
+        shared->program = from_store(dev, &key, shared->options);
+    clpi_str_done(&key);
+    if (status || shared->program)
+        return status;
+    CLP_TRY(from_text(dev, what, text, shared->options, &shared->program));
+    shared->text = dev->store.folder[0] ? text : NULL;
     if (!dev->compiles_for_binary)
         keep(shared);
-    clpi_str_done(&all);
-    return status;
+    return CLP_OK;
 }
 
 void clpi_cl_shared_drop(clpi_cl_shared *shared)

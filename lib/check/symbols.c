@@ -538,7 +538,7 @@ static void add_condition(const reader *r, clp_val v, const clpi_poly *coords, b
     } else if (op->kind == (want ? CLP_OP_ne : CLP_OP_eq)) {
         add_unequal(&deeper, args, coords);
     } else {
-        if (op->kind == CLP_OP_eq)
+        if (op->kind == (want ? CLP_OP_eq : CLP_OP_ne))
             add_divisor(&deeper, args, coords);
         if (comparison_fact(&deeper, op, coords, want, &fact[0]))
             clpi_fact_add(s->facts, &fact[0].poly, fact[0].is_equal);

@@ -20,9 +20,9 @@ static clp_event *take_idle(clp_context *ctx, clpi_arena *out_near)
         ctx->n_idle--;
     }
     clpi_arena_init(out_near, &ctx->env);
-    if (ctx->has_near && !(event && event->arena.spare)) {
+    if (ctx->near.spare && !(event && event->arena.spare)) {
         *out_near = ctx->near;
-        ctx->has_near = false;
+        ctx->near.spare = NULL;
     }
     pthread_mutex_unlock(&ctx->idle_lock);
     return event;
@@ -86,9 +86,8 @@ void clpi_event_started(clp_event *event)
     event->places = NULL;
     clpi_arena_reset(&event->arena, IDLE_BYTES);
     pthread_mutex_lock(&ctx->idle_lock);
-    if (!ctx->has_near) {
+    if (!ctx->near.spare) {
         ctx->near = event->arena;
-        ctx->has_near = true;
         clpi_arena_init(&event->arena, &ctx->env);
     }
     pthread_mutex_unlock(&ctx->idle_lock);

@@ -33,8 +33,7 @@ struct clp_context {
     pthread_mutex_t     idle_lock;    /* of what follows */
     clp_event          *idle;         /* events that were freed, for later launches: event.c */
     int                 n_idle;
-    clpi_arena          near;         /* where has_near: memory that a launch has just left, for the next */
-    bool                has_near;
+    clpi_arena          near;         /* its spare: memory that a launch has just left, for the next; or NULL */
 };
 
 struct clp_buffer {
