@@ -118,6 +118,7 @@ static bool plan_vector(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *
     p->n_panels = (int)clpi_cdiv(d->n, p->panel);
     p->a_stride = p->k + APART;
     p->b_stride = p->panel * p->k + 2 * APART;
+    clpi_find_dot_ends(s->program, d, &p->rows_end, &p->columns_end);
     p->starts_at_zero = clpi_clearing_of(s->program, step) != NULL;
     p->is_y_direct = p->group == 1 && comes_in_vectors(s, d);
     p->a_slot = clpi_slot_add(s, arena, clpi_dot_lane(p, d), d->m * p->a_stride, step->number, step->number);

@@ -246,12 +246,19 @@ static void first_tile_versions(clpi_emit *e, const clpi_stage *stage)
     clpi_close(e);
 }
 
+/* Where the rows, or columns, end that are looked at. NULL: all are. */
+static const char *end_text(clpi_emit *e, const clpi_dot_end *end)
+{
+    return end->operand < 0 ? NULL : clpi_text(e, "%s_hi%d", e->ir->operands[end->operand].name, end->ref_dim);
+}
+
 /* Those of a panel, rows after rows; the last may have fewer. */
 static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     const int64_t whole = d->m - d->m % p->rows, first = p->is_y_direct ? p->rows : 0;
+    const char *end = end_text(e, &p->rows_end);
     if (p->is_y_direct) {
         clpi_open(e, "%s", "");
         clpi_line(e, "const int row = 0;");
@@ -261,12 +268,13 @@ static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
     if (whole > first) {
         if (p->unit->tiles)
             clpi_emit_tile_setup(e, stage, p->rows);
-        clpi_open(e, "for (int row = %lld; row < %lld; row += %d)", (long long)first, (long long)whole, p->rows);
+        const char *to = end ? clpi_text(e, "min(%s, %lld)", end, (long long)whole) : clpi_text(e, "%lld", (long long)whole);
+        clpi_open(e, "for (int row = %lld; row < %s; row += %d)", (long long)first, to, p->rows);
         register_tile(e, stage, p->rows, false);
         clpi_close(e);
     }
     if (d->m > whole) {
-        clpi_open(e, "%s", "");
+        clpi_open(e, end ? "if (%lld < %s)" : "", (long long)whole, end);
         if (p->unit->tiles)
             clpi_emit_tile_setup(e, stage, (int)(d->m - whole));
         clpi_line(e, "const int row = %lld;", (long long)whole);
@@ -284,7 +292,9 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
     clpi_emit_packing(e, stage);
     clpi_emit_dot_end(e, stage);
     clear_last_columns(e, stage);
-    clpi_open(e, "for (int panel = 0; panel < %d; panel++)", p->n_panels);
+    const char *end = end_text(e, &p->columns_end);
+    end = end ? clpi_text(e, "min((%s + %d) / %d, %d)", end, p->panel - 1, p->panel, p->n_panels) : clpi_text(e, "%d", p->n_panels);
+    clpi_open(e, "for (int panel = 0; panel < %s; panel++)", end);
     if (p->b_slot >= 0)
         clpi_line(e, "%s%s%s *const y = %s%s;", clpi_slot_space(e, p->b_slot), p->is_y_direct ? "" : "const ", clpi_lane_type(p, d, 1),
                   clpi_slot_pointer(e, stage, p->b_slot), p->is_y_direct ? "" : clpi_text(e, " + panel * %lld", (long long)p->b_stride));

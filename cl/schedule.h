@@ -85,6 +85,9 @@ typedef struct clpi_dot_unit {
     int            max_k;
 } clpi_dot_unit;
 
+/* Where the rows, or columns, of a dot's sums end that are looked at: with the block of an operand, along a dimension of its ref; -1: nowhere. */
+typedef struct clpi_dot_end { int operand, ref_dim; } clpi_dot_end;
+
 /* A dot, blocked. vector: x is packed row by row (stride a_stride), y into panels of so many columns; for each
  * panel, for each `rows` rows: accumulators in registers over all of k. simt: blocks of deal.m x deal.n cover m x n; for each,
  * slices of k of both sides are packed, x and y alike with k outside, and each work-item adds to its accumulators, which are
@@ -101,6 +104,7 @@ typedef struct clpi_dot_plan {
     bool    starts_at_zero;       /* vector: in the first step of the loop over the innermost arbitrary axis its sums start at zero, not at what
                                      they are added to */
     int     n_panels;
+    clpi_dot_end rows_end, columns_end;   /* vector: tiles behind them are not computed */
     int64_t a_stride;             /* elements from one row of packed x to the next; simt: from one of k to the next */
     int64_t b_stride;             /* from one panel of packed y to the next; simt: from one of k to the next */
     clpi_deal deal;               /* simt: of a block */
@@ -206,6 +210,9 @@ bool clpi_is_left_to_dot(const clpi_program *p, const clpi_step *step);
 /* stream.c: what is stored in whole lines and may go past the caches. */
 bool clpi_is_stream(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_mapping *m, const clpi_access *a);
 bool clpi_find_streams(clpi_cl_schedule *s, clpi_stages *stages, clpi_arena *arena);
+
+/* unseen.c: what of a dot's sums need not be computed. */
+void clpi_find_dot_ends(const clpi_program *p, const clpi_dot *d, clpi_dot_end *out_rows, clpi_dot_end *out_columns);
 
 /* place.c: homes of tiles and other arrays. */
 /* Numbers of the steps that use it first and last. -1: out of memory. */

@@ -137,6 +137,7 @@ static const row rows[] = {
     { "turned_cubes -i x=randn:13x3x21", 0, NULL },
     { "turned_cubes -p a=16,T=f16 -i x=randn:30x2x20", 0, NULL },
     { "/matmul -p bm=32,bn=48,bk=16 -i x=randn:70x33 -i y=randn:33x50,1", 1e-5, NULL },
+    { "/matmul -p bm=64,bn=96,bk=32 -i x=randn:77x40 -i y=randn:40x107,1", 1e-5, NULL },
     { "/matmul -p bm=32,bn=64,bk=16 -i x=randn:40x50 -i y=randn:50x110,1", 1e-5, NULL },
     { "/matmul -i x=randn:200x300 -i y=randn:300x150,1", 1e-5, NULL },
     { "/matmul -p bm=30,bn=80,bk=16,has_bias=true,has_residual=true,act=gelu -i x=randn:70x33 -i y=randn:33x170,1 -i bias=randn:170,2 "

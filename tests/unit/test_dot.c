@@ -98,3 +98,40 @@ Test(dot, sums_start_at_zero_where_nothing_else_comes_between)
         planned_done(&x.p);
     }
 }
+
+Test(dot, ends_where_nobody_looks_at_its_sums)
+{
+    static const struct { const char *z, *z_at, *x_at, *last; bool rows, columns; } rows[] = {
+        { "f32[M, N] block [30, 64]", "(i, j)", "(i, k)", "z[...] = acc[...];", true, true },
+        { "f32[M, N] block [30, 64]", "(i, j)", "(i, k)", "acc[...] = 2 * acc[...]; z[...] = exp(acc[...]) + acc[...];", true, true },
+        { "f32[N, M] block [64, 30]", "(j, i)", "(i, k)", "z[...] = transpose(acc[...]);", true, true },
+        { "f32[M, N] block [30, 64]", "(i, j)", "(i, k)", "z[...] = flip(acc[...], axis = 0);", false, true },
+        { "f32[M, N] block [30, 64]", "(i, j)", "(i, k)", "z[...] = acc[...] - max(acc[...], axis = 0, keepdims = true);", false, false },
+        { "f32[M, N] block [30, 64]", "(i, j)", "(i, k)", "z[...] = cumsum(acc[...], axis = 1);", false, false },
+        { "f32[M, N] block [15, 64]", "(i, j)", "(i, k)", "z[...] = acc[0:15, :];", false, true },       /* blocks cut elsewhere */
+        { "f32[O, N] block [30, 64]", "(i, j)", "(i, k)", "z[...] = acc[...];", false, true },           /* another size */
+        { "f32[M, N] block [30, 64]", "(i, j)", "(k, i)", "z[...] = acc[...];", false, true },
+        { "f32[M, N] block [30, 64]", "(k, j)", "(k, i)", "z[...] = acc[...];", false, true },           /* rows that move while they are summed */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char text[900];
+        planned p;
+        clpi_program *program;
+        clpi_dot_end row_end, column_end;
+        const clpi_dot *dot = NULL;
+        snprintf(text, sizeof text,
+                 "kernel k(in x: f32[M, K] block [30, 20] at %s pad 0, in y: f32[K, N] block [20, 64] at (k, j) pad 0, out z: %s at %s,\n"
+                 "scratch acc: f32[30, 64])\ngrid (i = 3, j = 3, k = 3 arbitrary)\n"
+                 "{ if (first(k)) { acc[...] = 0; } acc[...] += dot(x[...], y[...]); if (last(k)) { %s } }",
+                 rows[i].x_at, rows[i].z, rows[i].z_at, rows[i].last);
+        planned_ok(&p, text);
+        cr_assert_eq(clpi_nest_build(p.ir, p.plan, false, &p.arena, &program), CLP_OK);
+        for (uint32_t s = 0; s < program->parts[CLPI_PART_EVERY].n; s++)
+            dot = program->parts[CLPI_PART_EVERY].items[s]->dot ? program->parts[CLPI_PART_EVERY].items[s]->dot : dot;
+        cr_assert_not_null(dot, "%s", text);
+        clpi_find_dot_ends(program, dot, &row_end, &column_end);
+        cr_expect_eq(row_end.operand, rows[i].rows ? 0 : -1, "row %zu", i);
+        cr_expect_eq(column_end.operand, rows[i].columns ? 1 : -1, "row %zu", i);
+        planned_done(&p);
+    }
+}
