@@ -92,12 +92,21 @@ static double own_pace(const machine *on, const clpi_limits *l, double bytes)
     return bytes <= (double)l->l1_bytes / 2 ? 2 * on->l2_bytes : on->l2_bytes;
 }
 
-/* Is it a row times what lies along k? Then each column is a sum on its own (lib/nest/row_dot.c), and nothing is copied. */
+static const clpi_op *without_casts(const clpi_ir *ir, clp_val v)
+{
+    const clpi_op *op = clpi_op_at(ir, v);
+    while (op->kind == CLP_OP_cast)
+        op = clpi_op_at(ir, clpi_args(ir, op)[0]);
+    return op;
+}
+
+/* Is it a row times what lies along k? Then each column is a sum on its own, and nothing is copied: what lib/nest/row_dot.c finds
+ * in the nests of both sides, guessed from their ops. */
 static bool is_row_of_sums(const clpi_ir *ir, const clpi_op *op)
 {
     const clpi_type *z = &ir->types.items[op->type];
-    return z->shape[z->rank - 2] == 1 && clpi_op_at(ir, clpi_args(ir, op)[0])->kind != CLP_OP_transpose &&
-           clpi_op_at(ir, clpi_args(ir, op)[1])->kind == CLP_OP_transpose;
+    return z->shape[z->rank - 2] == 1 && without_casts(ir, clpi_args(ir, op)[0])->kind == CLP_OP_load &&
+           without_casts(ir, clpi_args(ir, op)[1])->kind == CLP_OP_transpose;
 }
 
 /* Both sides are loaded for each product; the lanes of each sum are added up at the end. */
