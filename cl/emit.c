@@ -271,6 +271,14 @@ const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes)
     return clpi_text(e, "%s_u", type);
 }
 
+bool clpi_function_is_new(clpi_emit *e, const char *name)
+{
+    for (uint32_t i = 0; i < e->written.n; i++)
+        if (strcmp(e->written.items[i], name) == 0)
+            return false;
+    return CLPI_PUSH(e->arena, &e->written, name);
+}
+
 /* Vectors in memory, aligned as their elements are. */
 static void put_unaligned(clpi_emit *e, clpi_str *s)
 {

@@ -33,7 +33,7 @@ typedef struct clpi_emit {
     int                     indent;
     struct { clpi_number *items; uint32_t n, cap; } numbers;
     struct { clpi_unaligned_type *items; uint32_t n, cap; } unaligned;
-    struct { const char **items; uint32_t n, cap; } shuffles;      /* functions that move lanes, written so far (emit_square.c, emit_scan.c, emit_part.c) */
+    struct { const char **items; uint32_t n, cap; } written;      /* names of functions of this text alone, beside the prelude's */
     int                     fault_words;      /* of the code */
     const char             *loop_id;           /* simt: of the innermost loop over programs; NULL: outside */
     int                     n_lids;           /* places where the work-item's number was worked out */
@@ -49,7 +49,8 @@ typedef struct clpi_emit {
     int                     ahead;            /* turns of the loop around the lanes to add: for an address to come */
     const char             *lane;             /* NULL, or the name of the lane in a loop over lanes */
     int                     row_dim;          /* of the rows of a square, in a loop over them whose index is r; -1 */
-    const char             *k_end;            /* vector: how many lanes of k of the dot being printed are multiplied: a variable, or a number */
+    const char             *k_end;            /* vector: how many lanes of k of the dot being printed are multiplied */
+    bool                    ends_early;       /* k_end is a variable, not all of k */
     bool                    is_raw;           /* values are loaded and stored as they lie in memory */
     clpi_value             *values;           /* [nest->nodes.n] */
     void                  (*at_point)(struct clpi_emit *e);   /* prints what happens at one point, or vector, of the domain */
@@ -76,6 +77,7 @@ void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi
                         const clpi_stage *stage);
 const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b);  /* "n.x_size0"; listed when first asked for */
 
+bool clpi_function_is_new(clpi_emit *e, const char *name);                  /* a function of the text: the caller has to write it, once */
 const char *clpi_unaligned(clpi_emit *e, const char *type, int elem_bytes);  /* "float16_u", a typedef that the text then has */
 
 /* ---- Around one program (emit_program.c) ---- */
@@ -121,11 +123,11 @@ const char *clpi_packed_type(const clpi_dot *d, int width);
 const char *clpi_stretch_address(clpi_emit *e, const clpi_access *a);        /* of the neighbours that lie along the lanes */
 const char *clpi_side_by_side_text(clpi_emit *e, const clpi_access *a);      /* the condition that they do; NULL: they do */
 
-/* ---- Vectors of which the first lanes exist (emit_part.c): of stretches ---- */
-bool        clpi_has_part(const clpi_emit *e, const clpi_access *a);         /* can it be such a vector, and be told by clpi_part_inside? */
-const char *clpi_part_inside(clpi_emit *e, const clpi_access *a);            /* asked of a vector that is not whole: it is one */
-const char *clpi_part_load(clpi_emit *e, const clpi_access *a);              /* its elements as stored, the pad behind them */
-const char *clpi_part_store(clpi_emit *e, const clpi_access *a, const char *stored);
+/* ---- Vectors of which the first lanes exist (emit_first.c): of stretches ---- */
+bool        clpi_has_first_lanes(const clpi_emit *e, const clpi_access *a);         /* can it be such a vector, and be told by clpi_first_lanes_inside? */
+const char *clpi_first_lanes_inside(clpi_emit *e, const clpi_access *a);            /* asked of a vector that is not whole: it is one */
+const char *clpi_load_first_lanes(clpi_emit *e, const clpi_access *a);              /* its elements as stored, the pad behind them */
+const char *clpi_store_first_lanes(clpi_emit *e, const clpi_access *a, const char *stored);
 
 /* ---- Squares (emit_square.c) ---- */
 bool        clpi_is_turned(const clpi_emit *e, const clpi_access *a);        /* goes through squares in the piece being printed */
@@ -135,7 +137,6 @@ void        clpi_load_squares(clpi_emit *e);
 void        clpi_store_squares(clpi_emit *e);
 
 enum { CLPI_PIECE_BYTES = 16 };   /* within so many bytes shuffles cost least, on CPUs with longer vectors too */
-bool        clpi_needs_shuffle(clpi_emit *e, const char *name);              /* is the function of this name still to be written? */
 
 /* ---- Scans (emit_scan.c) ---- */
 void        clpi_declare_scans(clpi_emit *e);                                /* before the loop over their dimension */
@@ -143,8 +144,9 @@ const char *clpi_emit_scan(clpi_emit *e, int node);                          /* 
 const char *clpi_scan_end_text(clpi_emit *e, int node, int width);           /* after the loop: what it has come to, in that many lanes */
 bool        clpi_scans_backwards(const clpi_emit *e, int dim);
 
-/* The condition under which n points of the vectors' loop at `at`, from the current one on, may be printed as parts of full blocks
- * (emit_edge.c); what no vector changes goes to a variable in front of the loop. NULL: there is no such condition, or no need. */
+/* ---- Edges (emit_edge.c) ---- */
+/* The condition under which n points of the vectors' loop at `at`, from the current one on, may be printed as parts of full blocks;
+ * what no vector changes goes to a variable in front of the loop. NULL: there is no such condition, or no need. */
 const char *clpi_emit_whole(clpi_emit *e, int at, int64_t n);
 /* Likewise, of all of k that is multiplied and the n columns of panel `panel` of y, whose nest is begun. NULL: unknown, or nothing to ask. */
 const char *clpi_emit_whole_panel(clpi_emit *e, int64_t n);

@@ -141,7 +141,7 @@ static const char *panel_end_text(clpi_emit *e, const reach *r, int64_t n, bool 
     const int row = e->nest->rank - 2, column = row + 1;
     const bool is_far = is_last == (r->mul > 0);
     const int64_t add = is_last ? r->most : r->least;
-    if (r->dim == row && is_far && e->k_end[0] == 'k')
+    if (r->dim == row && is_far && e->ends_early)
         return scaled_text(e, e->k_end, r->mul, add - r->mul);
     if (r->dim == row)
         return clpi_text(e, "%lld", (long long)(is_far ? add + r->mul * (e->nest->extent[row] - 1) : add));
@@ -187,7 +187,8 @@ void clpi_emit_dot_end(clpi_emit *e, const clpi_stage *stage)
     const char *x = zero_from(e, d->a, d->a_value, d->a->rank - 1), *y = zero_from(e, d->b, d->b_value, d->b->rank - 2);
     const int lanes = p->unit->tiles ? CLPI_TILE_LANES : 1, step = p->group * lanes;
     e->k_end = clpi_text(e, "%lld", (long long)p->k);
-    if (!x || !y)
+    e->ends_early = x && y;
+    if (!e->ends_early)
         return;
     const char *end = clpi_text(e, "min(max(%s, %s), %lld)", x, y, (long long)d->k);
     if (step > 1)

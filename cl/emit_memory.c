@@ -2,7 +2,7 @@
  *
  * In: an access of the nest being printed. Out: text that reads or writes it and never touches memory outside: outside the
  * block or the array a load gives the pad and a store does nothing. A vector of neighbours that all exist is one access, one of which the
- * first exist a few (emit_part.c); of any other the lanes that exist go one by one. What lies across the lanes comes out of squares
+ * first exist a few (emit_first.c); of any other the lanes that exist go one by one. What lies across the lanes comes out of squares
  * (emit_square.c).                                                                                                          */
 #include "cl/emit.h"
 
@@ -438,9 +438,9 @@ static void emit_load_cut(clpi_emit *e, int node, const clpi_access *a, const ch
     clpi_line(e, touches ? "%s v%d = %s;" : "%s v%d;", type, node, touches ? pad_vector(e, a, type) : "");
     clpi_line(e, "if (%s)", inside);
     clpi_line(e, "    v%d = %s;", node, held_vector(e, a, &e->values[node]));
-    if (clpi_has_part(e, a)) {
-        clpi_line(e, "else if (%s)", clpi_part_inside(e, a));
-        clpi_line(e, "    v%d = %s;", node, clpi_held_text(e, a, e->values[node].mask_bits, clpi_part_load(e, a)));
+    if (clpi_has_first_lanes(e, a)) {
+        clpi_line(e, "else if (%s)", clpi_first_lanes_inside(e, a));
+        clpi_line(e, "    v%d = %s;", node, clpi_held_text(e, a, e->values[node].mask_bits, clpi_load_first_lanes(e, a)));
     }
     clpi_open(e, touches ? "else if (%s)" : "else", touches);
     if (goes_in_turn(e, a))
@@ -586,9 +586,9 @@ void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *valu
         e->indent++;
         emit_store_stretch(e, a, value, mask_bits);
         e->indent--;
-        if (clpi_has_part(e, a)) {
-            clpi_line(e, "else if (%s)", clpi_part_inside(e, a));
-            clpi_line(e, "    %s;", clpi_part_store(e, a, clpi_stored_text(e, a, width, mask_bits, value)));
+        if (clpi_has_first_lanes(e, a)) {
+            clpi_line(e, "else if (%s)", clpi_first_lanes_inside(e, a));
+            clpi_line(e, "    %s;", clpi_store_first_lanes(e, a, clpi_stored_text(e, a, width, mask_bits, value)));
         }
         const char *touches = stretch_touches(e, a);
         clpi_open(e, touches ? "else if (%s)" : "else", touches);

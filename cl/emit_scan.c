@@ -77,7 +77,7 @@ static const char *scan_function(clpi_emit *e, const clpi_node *x)
 {
     const char *type = clpi_cl_type(x->dtype, e->width);
     const char *name = clpi_text(e, "%s_%s%s", clpi_ops[x->op].name, type, x->bits ? "_back" : "");
-    if (!clpi_needs_shuffle(e, name))
+    if (!clpi_function_is_new(e, name))
         return name;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);

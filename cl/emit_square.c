@@ -15,14 +15,6 @@
 
 /* ---- The functions that turn ---- */
 
-bool clpi_needs_shuffle(clpi_emit *e, const char *name)
-{
-    for (uint32_t i = 0; i < e->shuffles.n; i++)
-        if (strcmp(e->shuffles.items[i], name) == 0)
-            return false;
-    return CLPI_PUSH(e->arena, &e->shuffles, name);
-}
-
 /* Compilers that take such a function for too large to be inlined would put the squares in memory: twice the time. */
 #define INLINED "__attribute__((always_inline))\n"
 
@@ -118,7 +110,7 @@ static const char *turning(clpi_emit *e, const clpi_access *a, bool is_back)
 {
     const char *type = clpi_stored_vector_type(e, a, e->width);
     const char *name = clpi_text(e, "%s_%s_%d", is_back ? "back" : "turn", type, e->columns);
-    if (!clpi_needs_shuffle(e, name))
+    if (!clpi_function_is_new(e, name))
         return name;
     squares q = { .out = &e->prelude.functions, .type = type, .lanes = e->width, .c = e->columns };
     (is_back ? put_turn_back : put_turn)(&q, name, clpi_stored_vector_type(e, a, e->columns), clpi_stored_bytes(e, a));

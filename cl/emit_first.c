@@ -1,4 +1,4 @@
-/* emit_part: vectors of which the first lanes exist.
+/* emit_first: vectors of which the first lanes exist.
  *
  * In: a stretch of neighbours that the end of a block cuts. Out: calls that load or store what exists of it, in pieces of half as many
  * lanes, a quarter, ... one, as the bits of their number say: as many tests as that has bits, where one lane after another would
@@ -50,41 +50,41 @@ static void put_store(clpi_str *out, const char *name, const char *type, const c
 }
 
 /* The name of the function for vectors of that type; it is among those of the prelude once. */
-static const char *part_function(clpi_emit *e, const clpi_access *a, bool is_store)
+static const char *function_of(clpi_emit *e, const clpi_access *a, bool is_store)
 {
     const char *type = clpi_stored_vector_type(e, a, e->width), *element = clpi_stored_vector_type(e, a, 1);
     const char *name = clpi_text(e, is_store ? "store_first_%s" : "load_first_%s", type);
-    if (clpi_needs_shuffle(e, name))
+    if (clpi_function_is_new(e, name))
         (is_store ? put_store : put_load)(&e->prelude.functions, name, type, element, e->width);
     return name;
 }
 
-bool clpi_has_part(const clpi_emit *e, const clpi_access *a)
+bool clpi_has_first_lanes(const clpi_emit *e, const clpi_access *a)
 {
     const int last = a->rank - 1;
     return !clpi_is_simt(e) && !a->is_tile && a->ix[last].node < 0 && a->ix[last].add >= 0 &&
            !clpi_has_low_edge(&e->ir->operands[a->target], last);
 }
 
-const char *clpi_part_inside(clpi_emit *e, const clpi_access *a)
+const char *clpi_first_lanes_inside(clpi_emit *e, const clpi_access *a)
 {
     return clpi_and_text(e, clpi_inside_text(e, a), clpi_side_by_side_text(e, a));
 }
 
 /* How many lanes exist, which is some and not all. */
-static const char *part_lanes(clpi_emit *e, const clpi_access *a)
+static const char *n_lanes_text(clpi_emit *e, const clpi_access *a)
 {
     return clpi_text(e, "%s_hi%d - (%s)", e->ir->operands[a->target].name, a->rank - 1, clpi_ix_text(e, &a->ix[a->rank - 1]));
 }
 
-const char *clpi_part_load(clpi_emit *e, const clpi_access *a)
+const char *clpi_load_first_lanes(clpi_emit *e, const clpi_access *a)
 {
     const char *pad = clpi_pad_text(e, a);
-    return clpi_text(e, "%s(%s, %s, %s)", part_function(e, a, false), clpi_stretch_address(e, a), part_lanes(e, a),
+    return clpi_text(e, "%s(%s, %s, %s)", function_of(e, a, false), clpi_stretch_address(e, a), n_lanes_text(e, a),
                      clpi_stored_text(e, a, 1, 0, pad));
 }
 
-const char *clpi_part_store(clpi_emit *e, const clpi_access *a, const char *stored)
+const char *clpi_store_first_lanes(clpi_emit *e, const clpi_access *a, const char *stored)
 {
-    return clpi_text(e, "%s(%s, %s, %s)", part_function(e, a, true), clpi_stretch_address(e, a), part_lanes(e, a), stored);
+    return clpi_text(e, "%s(%s, %s, %s)", function_of(e, a, true), clpi_stretch_address(e, a), n_lanes_text(e, a), stored);
 }
