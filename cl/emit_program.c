@@ -444,6 +444,20 @@ static void emit_lid(clpi_emit *e)
         clpi_renew_lid(e, NULL);
 }
 
+static void emit_drain(clpi_emit *e)
+{
+    const char *far = NULL;
+    for (int i = 0; i < e->ir->n_operands; i++)
+        if (e->s->is_streamed[i])
+            far = clpi_text(e, "%s%s%s != 0", far ? far : "", far ? " || " : "", clpi_number_text(e, CLPI_NUMBER_FAR, i, 0));
+    if (!far)
+        return;
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_drain(&e->prelude, &s, far);
+    clpi_line(e, "%s;", clpi_take_text(e, &s));
+}
+
 void clpi_emit_kernel(clpi_emit *e)
 {
     emit_slots(e);
@@ -463,6 +477,7 @@ void clpi_emit_kernel(clpi_emit *e)
     emit_parallel_ids(e);
     emit_axes(e, 0);
     clpi_close(e);
+    emit_drain(e);
     if (e->p->is_checked)
         clpi_line(e, clpi_is_simt(e) ? "if (get_local_id(0) == 0)\n        fault[%d] = n_faults;" : "fault[%d] = n_faults;", CLPI_FAULT_COUNT);
     if (e->s->limits.loop_rounds > 0)

@@ -338,6 +338,11 @@ void clpi_prelude_stream(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int wi
     put_named(p, out, "stream", dtype, width, (const char *const[]){ address, stored }, 2);
 }
 
+void clpi_prelude_drain(clpi_prelude *p, clpi_str *out, const char *is_far)
+{
+    put_named(p, out, "drain", CLP_U8, 1, &is_far, 1);
+}
+
 /* ---- Atomics ---- */
 
 bool clpi_prelude_has_atomic(const clpi_limits *limits, clp_dtype dtype)

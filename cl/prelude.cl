@@ -532,6 +532,18 @@ void $f(__global void *p, $S v)
     *(__global $S *)p = v;
 #endif
 }
+//# drain u8
+/* What this work-item has stored past the caches is there for whoever looks after what it stores next: on x86 such stores keep no order
+ * otherwise, and a runtime that says that a group is done need not know of them. */
+void $f(int is_far)
+{
+#if defined(__x86_64__) && defined(__has_builtin)
+#if __has_builtin(__builtin_ia32_sfence)
+    if (is_far)
+        __builtin_ia32_sfence();
+#endif
+#endif
+}
 //# dot_bf16 f32
 /* sum + x.lo * y.lo + x.hi * y.hi, bf16 in the halves of each lane; takes subnormals for zeros (AVX512-BF16). */
 $T $f($T sum, $U x, $U y)

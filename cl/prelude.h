@@ -80,6 +80,7 @@ void clpi_prelude_fetch(clpi_prelude *p, clpi_str *out, const char *address);
 
 /* Stores width elements, in stored form, past the caches where the compiler knows how; address: aligned as the vector. A call, void. */
 void clpi_prelude_stream(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, const char *address, const char *stored);
+void clpi_prelude_drain(clpi_prelude *p, clpi_str *out, const char *is_far);      /* after the last of them, if there were any. A call, void */
 
 /* ---- Reductions: dtype is that of the accumulator ---- */
 void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width, const char *a,
