@@ -63,13 +63,16 @@ static int lane_before(int l, int h)
 static void put_step(clpi_emit *e, clpi_str *s, const clpi_node *x, int h)
 {
     const char *type = clpi_cl_type(x->dtype, e->width), *none = clpi_identity_text(e, x->op, x->dtype, 1);
-    const char *before = clpi_text(e, "(%s)(", type);
+    clpi_str before;
+    clpi_str_init(&before, e->arena->env);
+    clpi_str_add(&before, "(%s)(", type);
     for (int l = 0; l < e->width; l++) {
         const int from = lane_before(x->bits ? e->width - 1 - l : l, h);
         const char *lane = from < 0 ? none : clpi_text(e, "v.s%x", (unsigned)(x->bits ? e->width - 1 - from : from));
-        before = clpi_text(e, "%s%s%s", before, l ? ", " : "", lane);
+        clpi_str_add(&before, l ? ", %s" : "%s", lane);
     }
-    clpi_str_add(s, "    v = %s;\n", clpi_combine_text(e, x->op, x->dtype, e->width, clpi_text(e, "%s)", before), "v"));
+    clpi_str_puts(&before, ")");
+    clpi_str_add(s, "    v = %s;\n", clpi_combine_text(e, x->op, x->dtype, e->width, clpi_take_text(e, &before), "v"));
 }
 
 /* The name of the function that scans a vector in itself. */
@@ -89,6 +92,8 @@ static const char *scan_function(clpi_emit *e, const clpi_node *x)
 }
 
 /* ---- At a point ---- */
+
+/* Where lanes lie across, the value is the variable itself, unlike those of other nodes: what uses it stands before the next point. */
 
 const char *clpi_emit_scan(clpi_emit *e, int node)
 {

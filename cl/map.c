@@ -97,8 +97,7 @@ static bool may_turn(const clpi_nest *n, uint32_t last, int dim, int turn)
  * more time, in blocks of 128 a tenth less. */
 enum { LONG_ROW = 256 };
 
-/* last: set of dimensions that are innermost. packed: the dimension along which
- * the nest's value is stored by others, -1: by none. */
+/* last: set of dimensions that are innermost. packed: the dimension along which the value is stored by others, -1: by none. */
 static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t last, int packed, clpi_mapping *m)
 {
     int best = -1;

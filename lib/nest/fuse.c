@@ -1,8 +1,9 @@
 /* fuse: fewer nests and nearer tiles.
  *
- * In: steps with one nest an op. Out: the same effects in the same order, with scalars moved up out of the way, neighbours
- * of one domain merged (what one stores and the next loads at the same point is handed over), neighbours of equal rows put
- * under a shared loop over them, and tiles that nothing reads any more dropped. Every move asks depend.c first.          */
+ * In: steps with one nest an op. Out: the same effects in the same order, with scalars moved up out of the way, nests
+ * of one domain merged (what one stores and the next loads at the same point is handed over), the first of them moved down to the second past
+ * nests that do not mind, neighbours of equal rows put under a shared loop over them, and tiles that nothing reads any more dropped. Every
+ * move asks depend.c first.                                                                                              */
 #include "nest/nest.h"
 
 #include <string.h>
@@ -53,7 +54,7 @@ static void lift_scalars(const clpi_program *p, clpi_steps *steps)
     }
 }
 
-/* ---- Neighbours of one domain ---- */
+/* ---- Nests of one domain ---- */
 
 static uint32_t reduced_of(const clpi_nest *n)
 {
@@ -72,7 +73,7 @@ static bool is_free_of_order(const clpi_nest *n)
 }
 
 /* What is reduced, or scanned, is innermost, and a scan goes through it in order: one thing for all of a nest. */
-static bool has_room_for_both(const clpi_nest *na, const clpi_nest *nb)
+static bool agree_on_order(const clpi_nest *na, const clpi_nest *nb)
 {
     const clpi_node *sa = clpi_scan_of(na), *sb = clpi_scan_of(nb);
     uint32_t ra = reduced_of(na), rb = reduced_of(nb);
@@ -107,7 +108,7 @@ static bool can_merge(const clpi_program *p, const clpi_step *a, const clpi_step
         return false;
     const clpi_nest *na = a->nest, *nb = b->nest;
     return memcmp(na->extent, nb->extent, (size_t)na->rank * sizeof *na->extent) == 0 && is_free_of_order(na) && is_free_of_order(nb) &&
-           has_room_for_both(na, nb) && only_harmless(p, na, nb, at_one_point);
+           agree_on_order(na, nb) && only_harmless(p, na, nb, at_one_point);
 }
 
 static void merge(clpi_program *p, clpi_step *a, const clpi_step *b)
@@ -133,7 +134,8 @@ static void merge(clpi_program *p, clpi_step *a, const clpi_step *b)
     a->op = b->op;
 }
 
-/* May `first` be done after the n steps behind it? Values of rows stand so between a scan and what is made of it. */
+/* May `first` be done after the n steps behind it? So it moves down to what is made of it: between a scan and its use often stands a nest that
+ * works something out for each row. */
 static bool may_wait(const clpi_program *p, const clpi_step *first, clpi_step *const *behind, uint32_t n)
 {
     for (uint32_t i = 0; i < n; i++)
@@ -157,7 +159,7 @@ static bool merge_into(clpi_program *p, clpi_step **before, uint32_t n, const cl
     return false;
 }
 
-static void merge_neighbours(clpi_program *p, clpi_steps *steps)
+static void merge_nests(clpi_program *p, clpi_steps *steps)
 {
     uint32_t n = 0;
     for (uint32_t i = 0; i < steps->n; i++)
@@ -255,7 +257,7 @@ static void fuse_list(clpi_program *p, clpi_steps *steps)
         fuse_list(p, &steps->items[i]->other);
     }
     lift_scalars(p, steps);
-    merge_neighbours(p, steps);
+    merge_nests(p, steps);
 }
 
 static void share_list(clpi_program *p, clpi_steps *steps)

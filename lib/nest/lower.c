@@ -236,7 +236,7 @@ static void lower_row_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, const cl
     shape[d->n_batch + 1] = d->k;
     clpi_nest *n = add_nest(l, steps, v, shape, d->n_batch + 2, ix);
     if (n)
-        add_out(l, n, clpi_row_dot(l, n, v, d, ix, sum_dtype(CLP_OP_sum, d->acc), tile));
+        add_out(l, n, clpi_row_dot(l, n, v, d, ix, tile));
     if (d->accumulates)
         add_to(l, steps, v, d->dest, tile);
 }

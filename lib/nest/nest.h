@@ -203,7 +203,7 @@ int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape); 
 /* row_dot.c: is it a dot of one row whose sides both lie along k; the out of a nest over [batch.., n, k] that leaves its value, op v, in tile.
  * ix: of a point of the nest. acc: the dtype it sums in. */
 bool     clpi_is_row_dot(const clpi_dot *d);
-clpi_out clpi_row_dot(clpi_lower *l, clpi_nest *n, uint32_t v, const clpi_dot *d, const clpi_ix *ix, clp_dtype acc, int tile);
+clpi_out clpi_row_dot(clpi_lower *l, clpi_nest *n, uint32_t v, const clpi_dot *d, const clpi_ix *ix, int tile);
 
 /* check.c: is op an assert, or an access that may leave its ref; the step's check, and what is in its nest. */
 bool clpi_needs_check(const clpi_ir *ir, const clpi_op *op);

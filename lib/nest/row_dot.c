@@ -33,10 +33,11 @@ bool clpi_is_row_dot(const clpi_dot *d)
     return d->m == 1 && is_loaded(d->a) && lies_along(d->a, d->a->rank - 1) && lies_along(d->b, d->b->rank - 2);
 }
 
-clpi_out clpi_row_dot(clpi_lower *l, clpi_nest *n, uint32_t v, const clpi_dot *d, const clpi_ix *ix, clp_dtype acc, int tile)
+clpi_out clpi_row_dot(clpi_lower *l, clpi_nest *n, uint32_t v, const clpi_dot *d, const clpi_ix *ix, int tile)
 {
     const clp_val *sides = clpi_args(l->p->ir, &l->p->ir->ops.items[v]);
     const int column = d->n_batch, k = column + 1;
+    const clp_dtype acc = d->acc;
     clpi_ix x[CLP_MAX_RANK], y[CLP_MAX_RANK], z[CLP_MAX_RANK];
     for (int i = 0; i < n->rank; i++)
         x[i] = y[i] = z[i] = ix[i];

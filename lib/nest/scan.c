@@ -25,7 +25,7 @@ const clpi_node *clpi_scan_of(const clpi_nest *n)
 typedef struct scanned {
     int     tile, dim;
     int64_t end;                  /* the coordinate of the last point along dim */
-    int     n_writes, n_reads_of_end;
+    int     n_others, n_reads_of_end;      /* uses that write, or need all of it; reads of the end */
     int     ends;                 /* the tile of what the scan comes to; -1: count only */
 } scanned;
 
@@ -43,7 +43,7 @@ static void visit(clpi_program *p, clpi_step *s, const clpi_step *shared, int ti
     (void)s, (void)shared;
     if (tile != x->tile)
         return;
-    x->n_writes += writes || !a;
+    x->n_others += writes || !a;
     if (writes || !a || !reads_end(p, x, a))
         return;
     x->n_reads_of_end++;
@@ -89,7 +89,7 @@ static int add_ends(clpi_program *p, clpi_nest *n, int scan, const scanned *x)
     }
     t.rank = a.rank;
     const clpi_out out = { .kind = CLPI_OUT_LAST, .access = (int)n->accesses.n, .value = scan, .value2 = -1, .old = -1,
-                           .reduced = 1u << x->dim, .dtype = n->nodes.items[scan].dtype };
+                           .reduced = UINT32_C(1) << x->dim, .dtype = n->nodes.items[scan].dtype };
     return CLPI_PUSH(p->arena, &p->tiles, t) && CLPI_PUSH(p->arena, &n->accesses, a) && CLPI_PUSH(p->arena, &n->outs, out) ? a.target : -1;
 }
 
@@ -103,7 +103,7 @@ static void keep_last(clpi_program *p, clpi_nest *n, const clpi_out *out)
     scanned x = { .tile = n->accesses.items[out->access].target, .dim = node->ix.dim, .ends = -1,
                   .end = node->bits ? 0 : n->extent[node->ix.dim] - 1 };
     clpi_each_use(p, all, NULL, visit, &x);
-    if (x.n_writes != 1 || x.n_reads_of_end == 0)
+    if (x.n_others != 1 || x.n_reads_of_end == 0)
         return;
     x.ends = add_ends(p, n, scan, &x);
     if (x.ends >= 0)
