@@ -9,7 +9,6 @@
  * Other runtimes look for work themselves in threads that wait (Intel's), or spin (NVIDIA's): they are left alone. Where other
  * processes want the cores, the scheduler may give one of them a turn of some milliseconds for each look: then it is the callers' sleep
  * that is short, and the next thousand launches are waited for asleep.                                                        */
-#define _POSIX_C_SOURCE 200809L
 #include <sched.h>
 
 #include "base/clock.h"

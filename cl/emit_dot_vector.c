@@ -274,7 +274,7 @@ static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
         clpi_close(e);
     }
     if (d->m > whole) {
-        clpi_open(e, end ? "if (%lld < %s)" : "", (long long)whole, end);
+        clpi_open(e, "%s", end ? clpi_text(e, "if (%lld < %s)", (long long)whole, end) : "");
         if (p->unit->tiles)
             clpi_emit_tile_setup(e, stage, (int)(d->m - whole));
         clpi_line(e, "const int row = %lld;", (long long)whole);
