@@ -216,7 +216,7 @@ CLP_API CLP_MUST_CHECK clp_status clp_kernel_standard(clp_context *ctx, const ch
  * the kernel writes must be named, scratch cannot be; a named scalar is an array of rank 1. Program ids and sizes of the
  * grid keep their meaning in the body, and boxes have one more axis in front. May be batched again; kernel may be freed. */
 CLP_API CLP_MUST_CHECK clp_status clp_kernel_batch(const clp_kernel *kernel, const char *operands, clp_kernel **out_kernel);
-CLP_API void clp_kernel_free(clp_kernel *kernel);        /* after its launches are done */
+CLP_API void clp_kernel_free(clp_kernel *kernel);        /* launches that have begun go on, and their events stay good */
 
 /* Parameters with a `tune` list that params do not name are left open: on an OpenCL device each launch takes values for them
  * that suit its shapes, out of the lists, and compiles what is not compiled yet. Sizes that round up to the same of 1, 2, 3,

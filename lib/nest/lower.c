@@ -35,7 +35,7 @@ static int add_tile(clpi_lower *l, const clpi_type *type)
 
 static clpi_nest *new_nest(clpi_lower *l, const int64_t *shape, int rank)
 {
-    clpi_nest *n = CLPI_NEW(l->p->arena, clpi_nest);
+    clpi_nest *n = clpi_nest_new(l->p->arena);
     if (!n) {
         l->failed = true;
         return NULL;
@@ -582,8 +582,9 @@ clp_status clpi_nest_build(const clpi_ir *ir, const clpi_plan *plan, bool is_che
     *p = (clpi_program){ .ir = ir, .plan = plan, .arena = arena, .is_checked = is_checked };
     p->scratch_tile = CLPI_NEW_N(arena, int, (size_t)ir->n_operands + 1);
     clpi_lower l = { .p = p, .choice = choice, .tile_of = CLPI_NEW_N(arena, int, ir->ops.n) };
-    if (!p->scratch_tile || !l.tile_of)
+    if (!p->scratch_tile || !l.tile_of || !CLPI_PUSH(arena, &p->tiles, (clpi_tile){ 0 }))
         return CLP_ERR_OOM;
+    p->tiles.n = 0;               /* its number stands for tiles that there is no memory for */
     for (uint32_t v = 0; v < ir->ops.n; v++)
         l.tile_of[v] = -1;
     add_scratch(&l);

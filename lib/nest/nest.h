@@ -212,6 +212,7 @@ void clpi_check_fill(clpi_lower *l, clpi_step *step);
 /* splice.c: is the access one of an out; what is live of `from`, appended to `into`, where forward[node] >= 0 names the node
  * of `into` that stands for one of `from` (forward NULL: none does). */
 bool       clpi_nest_writes(const clpi_nest *n, uint32_t access);
+clpi_nest *clpi_nest_new(clpi_arena *arena);      /* its node and access 0, which stand for those there was no memory for, may be looked at */
 int        clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node);    /* its number; -1: out of memory */
 void       clpi_nest_append(clpi_program *p, clpi_nest *into, const clpi_nest *from, const int *forward);
 clpi_nest *clpi_nest_like(clpi_program *p, const clpi_nest *like);      /* an empty one of the same domain */

@@ -14,6 +14,15 @@ bool clpi_nest_writes(const clpi_nest *n, uint32_t access)
     return false;
 }
 
+clpi_nest *clpi_nest_new(clpi_arena *arena)
+{
+    clpi_nest *n = CLPI_NEW(arena, clpi_nest);
+    if (!n || !CLPI_PUSH(arena, &n->nodes, (clpi_node){ 0 }) || !CLPI_PUSH(arena, &n->accesses, (clpi_access){ 0 }))
+        return NULL;
+    n->nodes.n = n->accesses.n = 0;
+    return n;
+}
+
 static uint32_t dims_of(const clpi_nest *n, int node)
 {
     return node < 0 ? 0 : n->nodes.items[node].dims;
@@ -22,6 +31,8 @@ static uint32_t dims_of(const clpi_nest *n, int node)
 /* What it stands on is there already, so nobody has to look through it again: that would take twice as long for each value that is used twice. */
 int clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node)
 {
+    if (arena->failed)            /* what it stands on may be missing */
+        return -1;
     const bool has_dim = (node.kind == CLPI_NODE_INDEX || node.kind == CLPI_NODE_SCAN) && node.ix.dim >= 0;
     node.dims = has_dim ? UINT32_C(1) << node.ix.dim : 0;
     for (int i = 0; i < node.n_args; i++)
@@ -150,7 +161,7 @@ void clpi_nest_append(clpi_program *p, clpi_nest *into, const clpi_nest *from, c
 
 clpi_nest *clpi_nest_like(clpi_program *p, const clpi_nest *like)
 {
-    clpi_nest *n = CLPI_NEW(p->arena, clpi_nest);
+    clpi_nest *n = clpi_nest_new(p->arena);
     if (n) {
         n->rank = like->rank;
         n->n_outer = like->n_outer;

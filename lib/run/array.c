@@ -74,7 +74,9 @@ static clp_status fetch_scalar(clp_event *event, const clpi_operand *x, clp_arra
 clp_status clpi_arrays_take(clp_event *event, const clp_array *arrays, int n_arrays)
 {
     const clp_kernel *k = event->kernel;
-    if (n_arrays < 0 || (n_arrays > 0 && !arrays))
+    if (n_arrays < 0)
+        return clpi_fail(&event->ctx->env, CLP_ERR_ARG, "%s: expected %d arrays, got %d", k->ir->name, k->n_operands, n_arrays);
+    if (n_arrays > 0 && !arrays)
         return clpi_fail(&event->ctx->env, CLP_ERR_ARG, "%s: the arrays are NULL", k->ir->name);
     event->arrays = CLPI_NEW_N(&event->arena, clp_array, (size_t)n_arrays);
     if (!event->arrays)

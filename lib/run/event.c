@@ -79,6 +79,8 @@ clp_status clpi_event_new(clp_context *ctx, clp_kernel *kernel, clp_event **out_
 void clpi_event_started(clp_event *event)
 {
     clp_context *ctx = event->ctx;
+    atomic_fetch_add(&event->kernel->n_users, 1);
+    event->holds_kernel = true;
     if (event->n_pieces > 0 || ctx->is_checked)
         return;
     event->arrays = NULL;
@@ -152,6 +154,8 @@ void clp_event_free(clp_event *event)
     clpi_event_settle(event);
     if (event->launched)
         event->ctx->backend->forget(event->launched);
+    if (event->holds_kernel)
+        clp_kernel_free(event->kernel);
     clp_context *ctx = event->ctx;
     pthread_mutex_destroy(&event->lock);
     if (!put_idle(ctx, event))

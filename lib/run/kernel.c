@@ -208,6 +208,7 @@ static clp_status kernel_start(clp_context *ctx, const origin *from, clp_kernel 
     if (!k)
         return CLP_ERR_OOM;
     k->ctx = ctx;
+    atomic_init(&k->n_users, 1);
     k->building = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     clpi_arena_init(&k->arena, &ctx->env);
     clp_status status = kernel_plan(k, from);
@@ -232,7 +233,7 @@ static clp_status kernel_new(clp_context *ctx, const origin *from, clp_kernel **
 
 void clp_kernel_free(clp_kernel *kernel)
 {
-    if (!kernel)
+    if (!kernel || atomic_fetch_sub(&kernel->n_users, 1) > 1)
         return;
     clp_context *ctx = kernel->ctx;
     clpi_choices_free(kernel->choices, &ctx->env);

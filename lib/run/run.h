@@ -56,6 +56,7 @@ struct clp_kernel {
     int         *operands;            /* [n_operands] those that clp_run takes: numbers of IR operands */
     int          n_operands;
     clpi_choices *choices;            /* NULL: nothing is left open */
+    atomic_int   n_users;             /* who made it, and each event of a launch of it: the last one frees it */
 };
 
 /* Memory that a launch gives to its operands. Operands that share storage and overlap share a piece.
@@ -72,6 +73,7 @@ typedef struct clpi_piece {
 struct clp_event {
     clp_context *ctx;
     clp_kernel  *kernel;              /* NULL when adopted; once bound: the one that runs, which may be a choice of the given one */
+    bool         holds_kernel;        /* which has started, and may be freed before its event is */
     clp_choice   choice;              /* once bound: what it stands for */
     clpi_arena   arena;
     clp_array   *arrays;              /* [kernel->n_operands] with scalars on the host */
@@ -155,7 +157,7 @@ clp_status clpi_peak(clp_context *ctx, clpi_peak_kind kind, clp_dtype dtype, dou
 /* ---- event.c ---- */
 clp_status clpi_event_new(clp_context *ctx, clp_kernel *kernel, clp_event **out_event);   /* kernel: NULL when adopted */
 void       clpi_events_discard(clp_context *ctx);                     /* idle ones */
-void       clpi_event_started(clp_event *event);                   /* gives back what the launch was worked out in, if it is not needed later */
+void       clpi_event_started(clp_event *event);                   /* keeps the kernel; gives back what the launch was worked out in, if it is not needed later */
 void       clpi_event_settle(clp_event *event);                    /* waits; what it ran into stays in the event */
 
 #endif

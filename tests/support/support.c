@@ -145,6 +145,7 @@ void *failing_alloc_fn(void *user, void *p, size_t old_bytes, size_t new_bytes)
     failing_alloc *f = user;
     if (new_bytes == 0) {
         if (p) {
+            memset(p, 0xa5, old_bytes);      /* whoever still uses it is found out */
             f->n_live--;
             f->live_bytes -= old_bytes;
         }

@@ -293,6 +293,36 @@ Test(cl, arrays_of_the_host_may_begin_anywhere)
     clp_context_free(ctx);
 }
 
+/* Its events stay good, in whatever order they are freed. */
+Test(cl, a_launch_outlives_its_kernel)
+{
+    enum { LAUNCHES = 4 };
+    static int32_t x[1000], o[LAUNCHES][1000];
+    failing_alloc f = { .budget = SIZE_MAX };
+    clp_context *ctx = context_with((clp_context_opts){ .alloc = failing_alloc_fn, .alloc_user = &f });
+    clp_kernel *k;
+    clp_event *events[LAUNCHES];
+    int64_t n = 1000;
+    if (!ctx)
+        return;
+    OK(ctx, clp_kernel_from_text(ctx, add_text, NULL, NULL, &k));
+    for (int i = 0; i < LAUNCHES; i++) {
+        for (int32_t j = 0; j < n; j++)
+            o[i][j] = i;
+        OK(ctx, clp_run_async(k, (clp_array[]){ ints(&n, x, NULL), ints(&n, o[i], NULL) }, 2, NULL, &events[i]));
+    }
+    for (int32_t j = 0; j < n; j++)
+        cr_assert_eq(x[j], 0);
+    clp_kernel_free(k);
+    OK(ctx, clp_event_wait(events[1]));
+    for (int i = 0; i < LAUNCHES; i++)
+        clp_event_free(events[i]);
+    for (int i = 0; i < LAUNCHES; i++)
+        cr_expect_eq(o[i][999], i);
+    clp_context_free(ctx);
+    cr_expect_eq(f.n_live, 0u);
+}
+
 /* ---- Programs of several kernels ---- */
 
 enum { MAX_TEXTS = 8, TEXT_BYTES = 1 << 16 };

@@ -113,8 +113,11 @@ static clp_status emit(clp_context *ctx, clp_kernel *kernel)
 {
     (void)ctx;
     size_t n_bytes;
-    clp_status status = clp_kernel_emit(kernel, CLP_STAGE_IR, ignore_text, &n_bytes);
-    return status ? status : clp_kernel_emit(kernel, CLP_STAGE_PLAN, ignore_text, &n_bytes);
+    static const clp_stage stages[] = { CLP_STAGE_IR, CLP_STAGE_PLAN, CLP_STAGE_NEST, CLP_STAGE_CL };
+    clp_status status = CLP_OK;
+    for (size_t i = 0; !status && i < sizeof stages / sizeof *stages; i++)
+        status = clp_kernel_emit(kernel, stages[i], ignore_text, &n_bytes);
+    return status;
 }
 
 static clp_context *context(failing_alloc *f)

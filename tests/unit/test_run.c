@@ -370,6 +370,7 @@ Test(run, refuses_arguments)
 
     cr_expect_eq(clp_run(NULL, good, 2, NULL), CLP_ERR_ARG);
     FAILS(&ctx, CLP_ERR_ARG, "the arrays are NULL", clp_run(k, NULL, 2, NULL));
+    FAILS(&ctx, CLP_ERR_ARG, "arrays, got -1", clp_run(k, (clp_array[]){ { .dtype = CLP_F32 } }, -1, NULL));
     FAILS(&ctx, CLP_ERR_ARG, "twice: expected 2 arrays (x, o), got 1", clp_run(k, good, 1, NULL));
     FAILS(&ctx, CLP_ERR_ARG, "twice: expected 2 arrays (x, o), got 0", clp_run(k, NULL, 0, NULL));
 
