@@ -74,54 +74,60 @@ static void emit_vectors(clpi_emit *e, int at, int dim, int chains, const char *
     clpi_close(e);
 }
 
-/* As many of dimension dim as whole vectors hold, one after another. */
-static void emit_whole_vectors(clpi_emit *e, int at, int dim, int64_t n)
-{
-    const int chains = e->map->chains, step = chains * e->width;
-    const char name = chains > 1 ? 'c' : 'd', *whole = clpi_emit_whole(e, at, step);
-    open_loop(e, name, dim, NULL, n, step);
-    emit_vectors(e, at, dim, chains, whole);
-    clpi_close(e);
-}
+/* `size` points along dim: a vector at d<dim>, or a square at b<dim>; or all that hold so many. */
+typedef void (*piece_fn)(clpi_emit *e, int at, int dim, int size);
 
-static void emit_vector_at(clpi_emit *e, int at, int dim, int64_t first)
+/* All of dimension dim: what pieces of that size hold, then what is left over in narrower ones, the wider ones first; from the end where that is
+ * how they are scanned. */
+static void emit_pieces(clpi_emit *e, int at, int dim, int size, char name, piece_fn whole, piece_fn narrow)
 {
-    clpi_open(e, "%s", "");
-    clpi_line(e, "const int d%d = %lld;", dim, (long long)first);
-    emit_vectors(e, at, dim, 1, clpi_emit_whole(e, at, e->width));
-    clpi_close(e);
-}
-
-/* What is left over of n, a vector narrower than the map's for each bit of it, the wider ones first; from the end where that is how they are scanned. */
-static void emit_narrow_vectors(clpi_emit *e, int at, int dim, int64_t n)
-{
-    const int widest = e->map->width / 2, rest = (int)(n % e->map->width);
-    for (int k = widest; k >= 1; k /= 2) {
-        e->width = clpi_scans_backwards(e, dim) ? widest / k : k;
-        if (rest & e->width)
-            emit_vector_at(e, at, dim, n - rest + (rest & ~(2 * e->width - 1)));
+    const int64_t n = e->nest->extent[dim];
+    const int rest = (int)(n % size);
+    const bool back = clpi_scans_backwards(e, dim);
+    if (!back)
+        whole(e, at, dim, size);
+    for (int k = size / 2; k >= 1; k /= 2) {
+        const int fewer = back ? size / 2 / k : k;
+        if (!(rest & fewer))
+            continue;
+        clpi_open(e, "%s", "");
+        clpi_line(e, "const int %c%d = %lld;", name, dim, (long long)(n - rest + (rest & ~(2 * fewer - 1))));
+        narrow(e, at, dim, fewer);
+        clpi_close(e);
     }
+    if (back)
+        whole(e, at, dim, size);
 }
 
-static void emit_wide_vectors(clpi_emit *e, int at, int dim, int64_t n)
+static void emit_vector(clpi_emit *e, int at, int dim, int width)
 {
-    e->width = e->map->width;
-    if (n / e->width > 1)
-        emit_whole_vectors(e, at, dim, n - n % e->width);
-    else if (n / e->width == 1)
-        emit_vector_at(e, at, dim, 0);
+    e->width = width;
+    emit_vectors(e, at, dim, 1, clpi_emit_whole(e, at, width));
+}
+
+static void emit_whole_vectors(clpi_emit *e, int at, int dim, int width)
+{
+    const int64_t n = e->nest->extent[dim];
+    const int chains = e->map->chains, step = chains * width;
+    const char name = chains > 1 ? 'c' : 'd';
+    e->width = width;
+    if (n < width)
+        return;
+    if (n / width == 1) {
+        clpi_open(e, "%s", "");
+        clpi_line(e, "const int d%d = 0;", dim);
+        emit_vector(e, at, dim, width);
+    } else {
+        const char *whole = clpi_emit_whole(e, at, step);
+        open_loop(e, name, dim, NULL, n - n % width, step);
+        emit_vectors(e, at, dim, chains, whole);
+    }
+    clpi_close(e);
 }
 
 static void emit_vector_loop(clpi_emit *e, int at, int dim)
 {
-    const int64_t n = e->nest->extent[dim];
-    if (clpi_scans_backwards(e, dim)) {
-        emit_narrow_vectors(e, at, dim, n);
-        emit_wide_vectors(e, at, dim, n);
-    } else {
-        emit_wide_vectors(e, at, dim, n);
-        emit_narrow_vectors(e, at, dim, n);
-    }
+    emit_pieces(e, at, dim, e->map->width, 'd', emit_whole_vectors, emit_vector);
     e->width = 1;
 }
 
@@ -157,32 +163,9 @@ static void emit_whole_squares(clpi_emit *e, int at, int dim, int columns)
     clpi_close(e);
 }
 
-/* What is left over, in squares of fewer columns, the wider ones first; from the end where the scan begins there. */
-static void emit_narrow_squares(clpi_emit *e, int at, int dim, int columns)
-{
-    const int64_t n = e->nest->extent[dim];
-    const int rest = (int)(n % columns);
-    for (int k = columns / 2; k >= 1; k /= 2) {
-        const int fewer = clpi_scans_backwards(e, dim) ? columns / 2 / k : k;
-        if (!(rest & fewer))
-            continue;
-        clpi_open(e, "%s", "");
-        clpi_line(e, "const int b%d = %lld;", dim, (long long)(n - rest + (rest & ~(2 * fewer - 1))));
-        emit_square(e, at, dim, fewer);
-        clpi_close(e);
-    }
-}
-
 static void emit_turned_loop(clpi_emit *e, int at, int dim)
 {
-    const int columns = e->map->turn_columns ? e->map->turn_columns : e->width;
-    if (clpi_scans_backwards(e, dim)) {
-        emit_narrow_squares(e, at, dim, columns);
-        emit_whole_squares(e, at, dim, columns);
-    } else {
-        emit_whole_squares(e, at, dim, columns);
-        emit_narrow_squares(e, at, dim, columns);
-    }
+    emit_pieces(e, at, dim, e->map->turn_columns ? e->map->turn_columns : e->width, 'b', emit_whole_squares, emit_square);
 }
 
 /* `item`, dealt out, as the coordinates order[from .. to). */

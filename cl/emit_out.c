@@ -24,8 +24,8 @@ static clpi_op_kind combining(clpi_op_kind op)
 
 static bool out_varies(const clpi_emit *e, const clpi_out *out)
 {
-    return e->map->vector_dim >= 0 && (clpi_depends_on(e->nest, out->value, e->map->vector_dim) ||
-                                       clpi_access_varies(e->nest, &e->nest->accesses.items[out->access], e->map->vector_dim));
+    return clpi_depends_on(e->nest, out->value, e->map->vector_dim) ||
+           clpi_access_varies(e->nest, &e->nest->accesses.items[out->access], e->map->vector_dim);
 }
 
 /* dtype of a reduction's operand: argmax compares in it, others accumulate in out->dtype. */
@@ -259,7 +259,7 @@ void clpi_store_result(clpi_emit *e, uint32_t o, const char *result, int width)
 static void store_last(clpi_emit *e, uint32_t o)
 {
     const clpi_out *out = &e->nest->outs.items[o];
-    const int dim = e->map->vector_dim, width = dim >= 0 && clpi_access_varies(e->nest, &e->nest->accesses.items[out->access], dim) ? e->width : 1;
+    const int width = clpi_access_varies(e->nest, &e->nest->accesses.items[out->access], e->map->vector_dim) ? e->width : 1;
     clpi_store_result(e, o, clpi_scan_end_text(e, out->value, width), width);
 }
 

@@ -13,10 +13,7 @@ bool clpi_depends_on(const clpi_nest *n, int node, int dim)
 
 bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim)
 {
-    for (int d = 0; d < a->rank; d++)
-        if (a->ix[d].dim == dim || clpi_depends_on(n, a->ix[d].node, dim))
-            return true;
-    return clpi_depends_on(n, a->mask, dim) || clpi_depends_on(n, a->other, dim);
+    return dim >= 0 && (clpi_access_dims(n, a) >> dim & 1);
 }
 
 bool clpi_touches_tile(const clpi_nest *n, int tile)

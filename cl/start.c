@@ -28,18 +28,12 @@ static bool touches(const clpi_step *step, int tile)
 /* Does the step make all of the tile zeros, and nothing else? */
 static bool clears(const clpi_program *p, const clpi_step *step, int tile)
 {
-    const clpi_tile *t = &p->tiles.items[tile];
     const clpi_nest *n = step->nest;
-    if (step->kind != CLPI_STEP_NEST || n->rank != t->rank || n->outs.n != 1 || n->outs.items[0].kind != CLPI_OUT_STORE)
+    if (step->kind != CLPI_STEP_NEST || n->rank != p->tiles.items[tile].rank || n->outs.n != 1 || n->outs.items[0].kind != CLPI_OUT_STORE)
         return false;
     const clpi_node *value = &n->nodes.items[n->outs.items[0].value];
     const clpi_access *to = &n->accesses.items[n->outs.items[0].access];
-    if (value->kind != CLPI_NODE_CONST || value->bits != 0 || !to->is_tile || to->target != tile || to->rank != t->rank || to->mask >= 0)
-        return false;
-    for (int d = 0; d < t->rank; d++)
-        if (to->ix[d].dim != d || to->ix[d].mul != 1 || to->ix[d].add != 0 || to->ix[d].node >= 0 || n->extent[d] != t->shape[d])
-            return false;
-    return true;
+    return value->kind == CLPI_NODE_CONST && value->bits == 0 && to->target == tile && clpi_is_identity(n, to);
 }
 
 const clpi_step *clpi_clearing_of(const clpi_program *p, const clpi_step *dot)

@@ -65,7 +65,7 @@ typedef struct clpi_node {
     uint64_t       bits;
     clpi_ix        ix;
     int            access;
-    uint32_t       dims;          /* set of domain dimensions that the value changes along: of clpi_nest_push */
+    uint32_t       dims;          /* set of domain dimensions that the value changes along: set by clpi_nest_push */
 } clpi_node;
 
 typedef enum clpi_out_kind { CLPI_OUT_STORE, CLPI_OUT_REDUCE, CLPI_OUT_LAST, CLPI_OUT_ATOMIC } clpi_out_kind;
@@ -214,6 +214,8 @@ void clpi_check_fill(clpi_lower *l, clpi_step *step);
 bool       clpi_nest_writes(const clpi_nest *n, uint32_t access);
 clpi_nest *clpi_nest_new(clpi_arena *arena);      /* its node and access 0, which stand for those there was no memory for, may be looked at */
 int        clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node);    /* its number; -1: out of memory */
+bool       clpi_is_identity(const clpi_nest *n, const clpi_access *a);          /* all of a tile, each element at the point with its coordinates */
+uint32_t   clpi_access_dims(const clpi_nest *n, const clpi_access *a);          /* set of domain dimensions that it moves, or changes, along */
 void       clpi_nest_append(clpi_program *p, clpi_nest *into, const clpi_nest *from, const int *forward);
 clpi_nest *clpi_nest_like(clpi_program *p, const clpi_nest *like);      /* an empty one of the same domain */
 

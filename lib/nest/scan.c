@@ -57,14 +57,6 @@ static void visit(clpi_program *p, clpi_step *s, const clpi_step *shared, int ti
     }
 }
 
-static bool is_identity(const clpi_nest *n, const clpi_access *a)
-{
-    bool is_same = a->is_tile && a->rank == n->rank && a->mask < 0 && !a->checked;
-    for (int d = 0; is_same && d < a->rank; d++)
-        is_same = a->ix[d].dim == d && a->ix[d].mul == 1 && a->ix[d].add == 0 && a->ix[d].node < 0 && a->size[d] == n->extent[d];
-    return is_same;
-}
-
 /* The scan that out stores, as it is or rounded; -1: another thing. */
 static int scan_stored(const clpi_nest *n, const clpi_out *out)
 {
@@ -72,7 +64,7 @@ static int scan_stored(const clpi_nest *n, const clpi_out *out)
     if (n->nodes.items[node].kind == CLPI_NODE_CAST)
         node = n->nodes.items[node].args[0];
     const bool is_scan = n->nodes.items[node].kind == CLPI_NODE_SCAN && out->kind == CLPI_OUT_STORE;
-    return is_scan && is_identity(n, &n->accesses.items[out->access]) ? node : -1;
+    return is_scan && clpi_is_identity(n, &n->accesses.items[out->access]) ? node : -1;
 }
 
 /* Gives the nest an out that leaves what the scan comes to in a new tile; its number. */

@@ -28,6 +28,14 @@ static uint32_t dims_of(const clpi_nest *n, int node)
     return node < 0 ? 0 : n->nodes.items[node].dims;
 }
 
+uint32_t clpi_access_dims(const clpi_nest *n, const clpi_access *a)
+{
+    uint32_t dims = dims_of(n, a->mask) | dims_of(n, a->other);
+    for (int d = 0; d < a->rank; d++)
+        dims |= dims_of(n, a->ix[d].node) | (a->ix[d].dim < 0 ? 0 : UINT32_C(1) << a->ix[d].dim);
+    return dims;
+}
+
 /* What it stands on is there already, so nobody has to look through it again: that would take twice as long for each value that is used twice. */
 int clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node)
 {
@@ -37,13 +45,17 @@ int clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node)
     node.dims = has_dim ? UINT32_C(1) << node.ix.dim : 0;
     for (int i = 0; i < node.n_args; i++)
         node.dims |= dims_of(n, node.args[i]);
-    if (node.kind == CLPI_NODE_LOAD) {
-        const clpi_access *a = &n->accesses.items[node.access];
-        node.dims |= dims_of(n, a->mask) | dims_of(n, a->other);
-        for (int d = 0; d < a->rank; d++)
-            node.dims |= dims_of(n, a->ix[d].node) | (a->ix[d].dim < 0 ? 0 : UINT32_C(1) << a->ix[d].dim);
-    }
+    if (node.kind == CLPI_NODE_LOAD)
+        node.dims |= clpi_access_dims(n, &n->accesses.items[node.access]);
     return CLPI_PUSH(arena, &n->nodes, node) ? (int)n->nodes.n - 1 : -1;
+}
+
+bool clpi_is_identity(const clpi_nest *n, const clpi_access *a)
+{
+    bool is_same = a->is_tile && a->rank == n->rank && a->mask < 0 && !a->checked;
+    for (int d = 0; is_same && d < a->rank; d++)
+        is_same = a->ix[d].dim == d && a->ix[d].mul == 1 && a->ix[d].add == 0 && a->ix[d].node < 0 && a->size[d] == n->extent[d];
+    return is_same;
 }
 
 static void mark_node(const clpi_nest *n, int node, bool *live_nodes, bool *live_accesses);
