@@ -175,9 +175,7 @@ static void emit_branch(clpi_emit *e, const clpi_stage *stage)
 
 /* ---- Stages ---- */
 
-typedef void (*realise_fn)(clpi_emit *e, const clpi_stage *stage);
-
-static const struct { realise_fn vector, simt; } realisations[] = {
+static const struct { clpi_stage_fn vector, simt; } realisations[] = {
     [CLPI_STEP_NEST]   = { clpi_emit_nest,  clpi_emit_nest },
     [CLPI_STEP_DOT]    = { clpi_emit_dot_vector, clpi_emit_dot_simt },
     [CLPI_STEP_CHECK]  = { clpi_emit_check, clpi_emit_check },
@@ -197,34 +195,38 @@ static const char *all_text(clpi_emit *e, const clpi_edges *edges, const char *w
     return text;
 }
 
-void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage),
-                        const clpi_stage *stage)
+void clpi_emit_either(clpi_emit *e, const char *head, clpi_stage_fn emit, const clpi_stage *stage)
+{
+    clpi_open(e, "%s", head);
+    e->is_fast = true;
+    emit(e, stage);
+    e->is_fast = false;
+    clpi_close(e);
+    clpi_open(e, "else");
+    emit(e, stage);
+    clpi_close(e);
+}
+
+void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, clpi_stage_fn emit, const clpi_stage *stage)
 {
     if (edges->n == 0) {
         emit(e, stage);
         return;
     }
     const char *fast = all_text(e, edges, "fast");
-    e->is_fast = true;
     if (stage->far.n > 0) {
         clpi_open(e, "if (%s && %s)", fast, all_text(e, &stage->far, "far"));
-        e->is_far = true;
+        e->is_fast = e->is_far = true;
         emit(e, stage);
-        e->is_far = false;
+        e->is_fast = e->is_far = false;
         clpi_close(e);
     }
-    clpi_open(e, stage->far.n > 0 ? "else if (%s)" : "if (%s)", fast);
-    emit(e, stage);
-    clpi_close(e);
-    e->is_fast = false;
-    clpi_open(e, "else");
-    emit(e, stage);
-    clpi_close(e);
+    clpi_emit_either(e, clpi_text(e, stage->far.n > 0 ? "else if (%s)" : "if (%s)", fast), emit, stage);
 }
 
 static void emit_stage(clpi_emit *e, const clpi_stage *stage)
 {
-    realise_fn fn = clpi_is_simt(e) ? realisations[stage->step->kind].simt : realisations[stage->step->kind].vector;
+    clpi_stage_fn fn = clpi_is_simt(e) ? realisations[stage->step->kind].simt : realisations[stage->step->kind].vector;
     if (stage->step->kind == CLPI_STEP_DOT)
         fn(e, stage);            /* has versions of what touches its operands only */
     else

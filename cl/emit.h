@@ -72,9 +72,11 @@ void clpi_barrier(clpi_emit *e);
 void clpi_open_items(clpi_emit *e, int64_t n);
 void clpi_close_items(clpi_emit *e, int64_t n);
 void clpi_emit_stages(clpi_emit *e, const clpi_stages *stages);
-/* Once, or twice: for full blocks whose neighbours lie side by side (is_fast), and for any; of those once more for what is far (is_far). */
-void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, void (*emit)(clpi_emit *e, const clpi_stage *stage),
-                        const clpi_stage *stage);
+/* Twice: behind head, an `if (..)`, for full blocks whose neighbours lie side by side (is_fast), and for any where that does not hold. */
+typedef void (*clpi_stage_fn)(clpi_emit *e, const clpi_stage *stage);
+void clpi_emit_either(clpi_emit *e, const char *head, clpi_stage_fn emit, const clpi_stage *stage);
+/* So, where blocks may be cut, else once; for full ones once more where outputs are far (is_far). */
+void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, clpi_stage_fn emit, const clpi_stage *stage);
 const char *clpi_number_text(clpi_emit *e, clpi_number_kind kind, int a, int b);  /* "n.x_size0"; listed when first asked for */
 
 bool clpi_function_is_new(clpi_emit *e, const char *name);                  /* a function of the text: the caller has to write it, once */

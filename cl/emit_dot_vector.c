@@ -232,18 +232,10 @@ static void first_tile_versions(clpi_emit *e, const clpi_stage *stage)
     if (!clpi_begin_nest(e, stage->step->dot->b, &stage->pack_b))
         return;
     const char *whole = stage->edges_b.n > 0 ? clpi_emit_whole_panel(e, stage->dot.panel) : NULL;
-    if (!whole) {
+    if (whole)
+        clpi_emit_either(e, clpi_text(e, "if (%s)", whole), first_tile, stage);
+    else
         clpi_emit_versions(e, &stage->edges_b, first_tile, stage);
-        return;
-    }
-    clpi_open(e, "if (%s)", whole);
-    e->is_fast = true;
-    first_tile(e, stage);
-    e->is_fast = false;
-    clpi_close(e);
-    clpi_open(e, "else");
-    first_tile(e, stage);
-    clpi_close(e);
 }
 
 /* Where the rows, or columns, end that are looked at. NULL: all are. */
