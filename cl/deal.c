@@ -270,14 +270,6 @@ static void look_at(deals *x, const clpi_step *step)
         disown(x, step->args[i]);
 }
 
-static bool is_used(const clpi_steps *steps, uint32_t from, uint32_t to, int tile)
-{
-    for (uint32_t i = from; i < to; i++)
-        if (clpi_touches_tile(steps->items[i]->nest, tile))
-            return true;
-    return false;
-}
-
 /* Does the tile hold something at a step? Steps of a shared loop have one number, and run one after another here: shared has them,
  * and it is step `at` of these.                                                                                          */
 static bool is_alive(const clpi_cl_schedule *s, int tile, int number, const clpi_steps *shared, uint32_t at)
@@ -285,7 +277,8 @@ static bool is_alive(const clpi_cl_schedule *s, int tile, int number, const clpi
     const clpi_tile *t = &s->program->tiles.items[tile];
     if (!shared)
         return t->first <= number && number <= t->last;
-    return (t->first < number || is_used(shared, 0, at + 1, tile)) && (t->last > number || is_used(shared, at, shared->n, tile));
+    return (t->first < number || clpi_steps_use(s->program, shared->items, at + 1, tile)) &&
+           (t->last > number || clpi_steps_use(s->program, &shared->items[at], shared->n - at, tile));
 }
 
 /* Takes the largest away until the registers suffice for what is alive at a step. */

@@ -16,14 +16,6 @@ bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim)
     return dim >= 0 && (clpi_access_dims(n, a) >> dim & 1);
 }
 
-bool clpi_touches_tile(const clpi_nest *n, int tile)
-{
-    for (uint32_t i = 0; i < n->accesses.n; i++)
-        if (n->accesses.items[i].is_tile && n->accesses.items[i].target == tile)
-            return true;
-    return false;
-}
-
 bool clpi_is_contiguous(const clpi_cl_schedule *s, const clpi_access *a, int dim)
 {
     for (int d = 0; d < a->rank; d++)

@@ -196,7 +196,6 @@ bool clpi_is_contiguous(const clpi_cl_schedule *s, const clpi_access *a, int dim
 bool clpi_is_across(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_access *a, int dim, int turn);
 bool clpi_depends_on(const clpi_nest *n, int node, int dim);       /* does the node's value change along the domain dimension? */
 bool clpi_access_varies(const clpi_nest *n, const clpi_access *a, int dim);
-bool clpi_touches_tile(const clpi_nest *n, int tile);              /* does any access of it, load or store? */
 
 /* dot.c: which unit, how blocked. */
 bool clpi_plan_dot(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *arena, clpi_dot_plan *out_plan);

@@ -5,26 +5,6 @@
  * starts from zeros in the loop's first step, and the nest is left out.                                                     */
 #include "cl/schedule.h"
 
-static bool touches(const clpi_step *step, int tile)
-{
-    if (step->nest && clpi_touches_tile(step->nest, tile))
-        return true;
-    if (step->dot && (step->dot->dest == tile || clpi_touches_tile(step->dot->a, tile) || clpi_touches_tile(step->dot->b, tile)))
-        return true;
-    if (step->kind == CLPI_STEP_SORT && (step->tile == tile || step->tile2 == tile))
-        return true;
-    for (int i = 0; i < step->n_args; i++)
-        if (step->args[i] == tile)
-            return true;
-    for (uint32_t i = 0; i < step->body.n; i++)
-        if (touches(step->body.items[i], tile))
-            return true;
-    for (uint32_t i = 0; i < step->other.n; i++)
-        if (touches(step->other.items[i], tile))
-            return true;
-    return false;
-}
-
 /* Does the step make all of the tile zeros, and nothing else? */
 static bool clears(const clpi_program *p, const clpi_step *step, int tile)
 {
@@ -41,12 +21,12 @@ const clpi_step *clpi_clearing_of(const clpi_program *p, const clpi_step *dot)
     const clpi_steps *first = &p->parts[CLPI_PART_FIRST], *every = &p->parts[CLPI_PART_EVERY];
     const int tile = dot->dot->dest;
     uint32_t at = 0;
-    while (at < every->n && every->items[at] != dot && !touches(every->items[at], tile))
+    while (at < every->n && every->items[at] != dot)
         at++;
-    if (at == every->n || every->items[at] != dot || !dot->dot->accumulates || dot->dot->k == 0)
+    if (at == every->n || !dot->dot->accumulates || dot->dot->k == 0 || clpi_steps_use(p, every->items, at, tile))
         return NULL;
     for (uint32_t i = first->n; i-- > 0;)
-        if (touches(first->items[i], tile))
+        if (clpi_steps_use(p, &first->items[i], 1, tile))
             return clears(p, first->items[i], tile) ? first->items[i] : NULL;
     return NULL;
 }

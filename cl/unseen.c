@@ -11,6 +11,7 @@ typedef struct question {
     int                 tile, dim;
     const clpi_operand *x;
     int                 x_dim;
+    bool                do_matter;
 } question;
 
 static bool is_at(const clpi_ix *ix, int dim)
@@ -48,42 +49,23 @@ static bool stays(const question *q, const clpi_access *a, int dim)
     return false;
 }
 
-static bool nest_stays(const question *q, const clpi_nest *n)
+/* Does all stay that the nest makes of what it accesses of the tile? A scan makes the next ones of it too. */
+static bool nest_keeps(const question *q, const clpi_nest *n, const clpi_access *a)
 {
-    if (!clpi_touches_tile(n, q->tile))
-        return true;
-    for (uint32_t i = 0; i < n->nodes.n; i++)
-        if (n->nodes.items[i].kind == CLPI_NODE_SCAN)
-            return false;
-    for (uint32_t i = 0; i < n->accesses.n; i++) {
-        const clpi_access *a = &n->accesses.items[i];
-        if (!a->is_tile || a->target != q->tile)
-            continue;
-        for (uint32_t o = 0; o < n->outs.n; o++)
-            if (n->outs.items[o].kind != CLPI_OUT_STORE || !is_at(&a->ix[q->dim], a->ix[q->dim].dim) ||
-                !stays(q, &n->accesses.items[n->outs.items[o].access], a->ix[q->dim].dim))
-                return false;
-    }
-    return true;
+    const int dim = a->ix[q->dim].dim;
+    bool keeps = !clpi_scan_of(n) && is_at(&a->ix[q->dim], dim);
+    for (uint32_t o = 0; keeps && o < n->outs.n; o++)
+        keeps = n->outs.items[o].kind == CLPI_OUT_STORE && stays(q, &n->accesses.items[n->outs.items[o].access], dim);
+    return keeps;
 }
 
-static bool steps_stay(const question *q, const clpi_steps *steps)
+/* As a whole the tile is a dot's sums, or sorted, or printed. */
+static void look(const clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a, bool writes, void *user)
 {
-    for (uint32_t i = 0; i < steps->n; i++) {
-        const clpi_step *s = steps->items[i];
-        if (s->nest && !nest_stays(q, s->nest))
-            return false;
-        if (s->dot && (clpi_touches_tile(s->dot->a, q->tile) || clpi_touches_tile(s->dot->b, q->tile)))
-            return false;
-        if (s->kind == CLPI_STEP_SORT && (s->tile == q->tile || s->tile2 == q->tile))
-            return false;
-        for (int k = 0; k < s->n_args; k++)
-            if (s->args[k] == q->tile)
-                return false;
-        if (!steps_stay(q, &s->body) || !steps_stay(q, &s->other))
-            return false;
-    }
-    return true;
+    question *q = user;
+    (void)p, (void)shared, (void)writes;
+    if (tile == q->tile)
+        q->do_matter = q->do_matter || !(s->dot ? !a : a && nest_keeps(q, s->nest, a));
 }
 
 /* side: the nest that gives these rows, or columns, as its dimension side_dim. */
@@ -92,11 +74,12 @@ static clpi_dot_end find_end(const clpi_program *p, const clpi_dot *d, int dim, 
     for (uint32_t i = 0; i < side->accesses.n; i++) {
         const clpi_access *a = &side->accesses.items[i];
         for (int k = 0; !a->is_tile && k < a->rank; k++) {
-            const question q = { p, d->dest, dim, &p->ir->operands[a->target], k };
-            bool is_end = is_at(&a->ix[k], side_dim) && end_alike(q.x, k, q.x, k) && is_fixed(p, q.x, k);
-            for (int part = 0; is_end && part < CLPI_N_PARTS; part++)
-                is_end = steps_stay(&q, &p->parts[part]);
-            if (is_end)
+            question q = { p, d->dest, dim, &p->ir->operands[a->target], k, false };
+            if (!is_at(&a->ix[k], side_dim) || !end_alike(q.x, k, q.x, k) || !is_fixed(p, q.x, k))
+                continue;
+            for (int part = 0; part < CLPI_N_PARTS; part++)
+                clpi_each_use(p, &p->parts[part], NULL, look, &q);
+            if (!q.do_matter)
                 return (clpi_dot_end){ a->target, k };
         }
     }

@@ -5,14 +5,14 @@
 
 #include <string.h>
 
-static void nest_uses(clpi_program *p, clpi_step *s, const clpi_step *shared, const clpi_nest *n, clpi_use_fn fn, void *user)
+static void nest_uses(const clpi_program *p, clpi_step *s, const clpi_step *shared, const clpi_nest *n, clpi_use_fn fn, void *user)
 {
     for (uint32_t i = 0; i < n->accesses.n; i++)
         if (n->accesses.items[i].is_tile)
             fn(p, s, shared, n->accesses.items[i].target, &n->accesses.items[i], clpi_nest_writes(n, i), user);
 }
 
-void clpi_each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared, clpi_use_fn fn, void *user)
+void clpi_each_use(const clpi_program *p, const clpi_steps *steps, const clpi_step *shared, clpi_use_fn fn, void *user)
 {
     for (uint32_t i = 0; i < steps->n; i++) {
         clpi_step *s = steps->items[i];
@@ -36,6 +36,22 @@ void clpi_each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared, 
     }
 }
 
+typedef struct search { int tile; bool is_found; } search;
+
+static void compare(const clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a, bool writes, void *user)
+{
+    search *x = user;
+    (void)p, (void)s, (void)shared, (void)a, (void)writes;
+    x->is_found = x->is_found || tile == x->tile;
+}
+
+bool clpi_steps_use(const clpi_program *p, clpi_step **steps, uint32_t n, int tile)
+{
+    search x = { tile, false };
+    clpi_each_use(p, &(clpi_steps){ .items = steps, .n = n }, NULL, compare, &x);
+    return x.is_found;
+}
+
 /* What an atomic is given depends on what was there. */
 static bool is_atomic(const clpi_nest *n, const clpi_access *a)
 {
@@ -45,7 +61,7 @@ static bool is_atomic(const clpi_nest *n, const clpi_access *a)
     return false;
 }
 
-static void count_read(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
+static void count_read(const clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
                        bool writes, void *user)
 {
     (void)p, (void)shared;
@@ -104,7 +120,7 @@ void clpi_drop_dead_tiles(clpi_program *p)
 
 typedef struct { const clpi_step **shared; bool *spoiled; } row_uses;
 
-static void note_rows(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
+static void note_rows(const clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
                       bool writes, void *user)
 {
     row_uses *u = user;
@@ -140,7 +156,7 @@ static void number(clpi_program *p, clpi_steps *steps, bool in_shared)
     }
 }
 
-static void note_life(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
+static void note_life(const clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a,
                       bool writes, void *user)
 {
     (void)shared, (void)a, (void)writes, (void)user;

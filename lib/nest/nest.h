@@ -224,8 +224,9 @@ const clpi_node *clpi_scan_of(const clpi_nest *n);
 void clpi_keep_lasts(clpi_program *p);        /* who reads only where a scan ends does not need all of it */
 
 /* lives.c: calls fn for each use of a tile below steps; a NULL access is one of the tile as a whole. shared: the loop around. */
-typedef void (*clpi_use_fn)(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a, bool writes, void *user);
-void clpi_each_use(clpi_program *p, clpi_steps *steps, const clpi_step *shared, clpi_use_fn fn, void *user);
+typedef void (*clpi_use_fn)(const clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a, bool writes, void *user);
+void clpi_each_use(const clpi_program *p, const clpi_steps *steps, const clpi_step *shared, clpi_use_fn fn, void *user);
+bool clpi_steps_use(const clpi_program *p, clpi_step **steps, uint32_t n, int tile);      /* do these, or those below them? */
 
 /* fuse.c: merges nests, groups them under shared loops, drops dead tiles. */
 void clpi_fuse(clpi_program *p);

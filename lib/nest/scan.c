@@ -37,7 +37,7 @@ static bool reads_end(const clpi_program *p, const scanned *x, const clpi_access
     return a->ix[x->dim].dim < 0 && a->ix[x->dim].node < 0 && a->ix[x->dim].add == x->end;
 }
 
-static void visit(clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a, bool writes, void *user)
+static void visit(const clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a, bool writes, void *user)
 {
     scanned *x = user;
     (void)s, (void)shared;
