@@ -160,7 +160,7 @@ bool        clpi_is_arg(clpi_op_kind op);
 clp_dtype   clpi_accumulator(const clpi_emit *e, const clpi_out *out);       /* argmax compares in it, others add up in it */
 const char *clpi_accumulator_type(const clpi_emit *e, const clpi_out *out, int width);
 const char *clpi_combine_text(clpi_emit *e, clpi_op_kind op, clp_dtype dtype, int width, const char *a, const char *b);
-const char *clpi_identity_text(clpi_emit *e, clpi_op_kind op, clp_dtype dtype, int width);      /* op: a reduction or a scan, not arg.. */
+const char *clpi_identity_text(clpi_emit *e, clpi_op_kind op, clp_dtype dtype, int width);      /* op: a reduction, not arg.. */
 void        clpi_declare_accumulators(clpi_emit *e);
 void        clpi_emit_outs(clpi_emit *e);                                    /* at one point, or vector, of the whole domain */
 const char *clpi_fold_lanes(clpi_emit *e, uint32_t out);                     /* after the loops: the result's name */

@@ -16,12 +16,6 @@ bool clpi_is_arg(clpi_op_kind op)
     return op == CLP_OP_argmax || op == CLP_OP_argmin;
 }
 
-static clpi_op_kind combining(clpi_op_kind op)
-{
-    return op == CLP_OP_cumsum ? CLP_OP_sum : op == CLP_OP_cumprod ? CLP_OP_prod : op == CLP_OP_cummax ? CLP_OP_max :
-           op == CLP_OP_cummin ? CLP_OP_min : op;
-}
-
 static bool out_varies(const clpi_emit *e, const clpi_out *out)
 {
     return clpi_depends_on(e->nest, out->value, e->map->vector_dim) ||
@@ -44,7 +38,7 @@ const char *clpi_identity_text(clpi_emit *e, clpi_op_kind op, clp_dtype d, int w
 {
     clpi_str s, v;
     clpi_str_init(&s, e->arena->env);
-    clpi_cl_identity(&s, combining(op), d);
+    clpi_cl_identity(&s, op, d);
     if (width == 1)
         return clpi_take_text(e, &s);
     clpi_str_init(&v, e->arena->env);
@@ -66,7 +60,7 @@ const char *clpi_combine_text(clpi_emit *e, clpi_op_kind op, clp_dtype dtype, in
 {
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    clpi_prelude_combine(&e->prelude, &s, combining(op), dtype, width, a, b);
+    clpi_prelude_combine(&e->prelude, &s, op, dtype, width, a, b);
     return clpi_take_text(e, &s);
 }
 
@@ -148,7 +142,7 @@ static void emit_reduce_update(clpi_emit *e, const clpi_out *out, uint32_t o)
     if (e->width > 1) {           /* a narrower piece goes to the scalar accumulator */
         clpi_str s;
         clpi_str_init(&s, e->arena->env);
-        clpi_prelude_reduce(&e->prelude, &s, combining(out->op), out->dtype, e->width, value);
+        clpi_prelude_reduce(&e->prelude, &s, out->op, out->dtype, e->width, value);
         value = clpi_take_text(e, &s);
     }
     clpi_line(e, "q%u = %s;", o, clpi_combine_text(e, out->op, out->dtype, 1, clpi_text(e, "q%u", o), value));
@@ -238,7 +232,7 @@ const char *clpi_fold_lanes(clpi_emit *e, uint32_t o)
         clpi_line(e, "%s = %s;", r, clpi_combine_text(e, out->op, out->dtype, e->map->width, r, chain_name(e, o, chain)));
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    clpi_prelude_reduce(&e->prelude, &s, combining(out->op), out->dtype, e->map->width, r);
+    clpi_prelude_reduce(&e->prelude, &s, out->op, out->dtype, e->map->width, r);
     clpi_line(e, "q%u = %s;", o, clpi_combine_text(e, out->op, out->dtype, 1, clpi_text(e, "q%u", o), clpi_take_text(e, &s)));
     return clpi_text(e, "q%u", o);
 }

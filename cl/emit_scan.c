@@ -18,6 +18,27 @@ bool clpi_scans_backwards(const clpi_emit *e, int dim)
     return scan && scan->ix.dim == dim && scan->bits;
 }
 
+/* What a scan takes each point on by. */
+static clpi_op_kind reduction_of(const clpi_node *scan)
+{
+    switch (scan->op) {
+    case CLP_OP_cumsum: return CLP_OP_sum;
+    case CLP_OP_cumprod: return CLP_OP_prod;
+    case CLP_OP_cummax: return CLP_OP_max;
+    default: return CLP_OP_min;
+    }
+}
+
+static const char *identity_text(clpi_emit *e, const clpi_node *scan, int width)
+{
+    return clpi_identity_text(e, reduction_of(scan), scan->dtype, width);
+}
+
+static const char *combine_text(clpi_emit *e, const clpi_node *scan, int width, const char *a, const char *b)
+{
+    return clpi_combine_text(e, reduction_of(scan), scan->dtype, width, a, b);
+}
+
 static bool is_along_lanes(const clpi_emit *e, const clpi_node *x)
 {
     return x->ix.dim == e->map->vector_dim;
@@ -48,7 +69,7 @@ void clpi_declare_scans(clpi_emit *e)
         if (x->kind != CLPI_NODE_SCAN)
             continue;
         const int width = run_width(e, (int)i);
-        clpi_line(e, "%s run%u = %s;", clpi_cl_type(x->dtype, width), i, clpi_identity_text(e, x->op, x->dtype, width));
+        clpi_line(e, "%s run%u = %s;", clpi_cl_type(x->dtype, width), i, identity_text(e, x, width));
     }
 }
 
@@ -62,7 +83,7 @@ static int lane_before(int l, int h)
 
 static void put_step(clpi_emit *e, clpi_str *s, const clpi_node *x, int h)
 {
-    const char *type = clpi_cl_type(x->dtype, e->width), *none = clpi_identity_text(e, x->op, x->dtype, 1);
+    const char *type = clpi_cl_type(x->dtype, e->width), *none = identity_text(e, x, 1);
     clpi_str before;
     clpi_str_init(&before, e->arena->env);
     clpi_str_add(&before, "(%s)(", type);
@@ -72,7 +93,7 @@ static void put_step(clpi_emit *e, clpi_str *s, const clpi_node *x, int h)
         clpi_str_add(&before, l ? ", %s" : "%s", lane);
     }
     clpi_str_puts(&before, ")");
-    clpi_str_add(s, "    v = %s;\n", clpi_combine_text(e, x->op, x->dtype, e->width, clpi_take_text(e, &before), "v"));
+    clpi_str_add(s, "    v = %s;\n", combine_text(e, x, e->width, clpi_take_text(e, &before), "v"));
 }
 
 /* The name of the function that scans a vector in itself. */
@@ -101,13 +122,13 @@ const char *clpi_emit_scan(clpi_emit *e, int node)
     const int width = e->values[node].width;
     const char *value = clpi_value_text(e, x->args[0], width, 32), *run = clpi_text(e, "run%d", node);
     if (width == 1 || !is_along_lanes(e, x)) {
-        clpi_line(e, "%s = %s;", run, clpi_combine_text(e, x->op, x->dtype, width, run, value));
+        clpi_line(e, "%s = %s;", run, combine_text(e, x, width, run, value));
         return run;
     }
     const char *type = clpi_cl_type(x->dtype, width), *name = clpi_text(e, "v%d", node), *own = clpi_text(e, "w%d", node);
     const char *last = clpi_text(e, "%s.s%x", own, x->bits ? 0u : (unsigned)width - 1);
     clpi_line(e, "const %s %s = %s(%s);", type, own, scan_function(e, x), value);
-    clpi_line(e, "const %s %s = %s;", type, name, clpi_combine_text(e, x->op, x->dtype, width, clpi_text(e, "(%s)(%s)", type, run), own));
-    clpi_line(e, "%s = %s;", run, clpi_combine_text(e, x->op, x->dtype, 1, run, last));
+    clpi_line(e, "const %s %s = %s;", type, name, combine_text(e, x, width, clpi_text(e, "(%s)(%s)", type, run), own));
+    clpi_line(e, "%s = %s;", run, combine_text(e, x, 1, run, last));
     return name;
 }
