@@ -271,7 +271,7 @@ static void share_list(clpi_program *p, clpi_steps *steps)
 
 void clpi_fuse(clpi_program *p)
 {
-    clpi_keep_lasts(p);
+    clpi_split_scan_ends(p);
     fuse_list(p, &p->parts[CLPI_PART_EVERY]);
     if (!p->is_checked)          /* else checks stay in the order of the programs */
         clpi_peel(p);

@@ -221,7 +221,7 @@ clpi_nest *clpi_nest_like(clpi_program *p, const clpi_nest *like);      /* an em
 
 /* scan.c: the first scan of a nest, whose others go along the same dimension in the same direction; NULL: it has none. */
 const clpi_node *clpi_scan_of(const clpi_nest *n);
-void clpi_keep_lasts(clpi_program *p);        /* who reads only where a scan ends does not need all of it */
+void clpi_split_scan_ends(clpi_program *p);   /* who reads only where a scan ends reads a tile of its own */
 
 /* lives.c: calls fn for each use of a tile below steps; a NULL access is one of the tile as a whole. shared: the loop around. */
 typedef void (*clpi_use_fn)(const clpi_program *p, clpi_step *s, const clpi_step *shared, int tile, clpi_access *a, bool writes, void *user);

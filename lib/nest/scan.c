@@ -85,7 +85,8 @@ static int add_ends(clpi_program *p, clpi_nest *n, int scan, const scanned *x)
     return CLPI_PUSH(p->arena, &p->tiles, t) && CLPI_PUSH(p->arena, &n->accesses, a) && CLPI_PUSH(p->arena, &n->outs, out) ? a.target : -1;
 }
 
-static void keep_last(clpi_program *p, clpi_nest *n, const clpi_out *out)
+/* Whoever reads just the end of the scan that out stores reads that tile. */
+static void split_end(clpi_program *p, clpi_nest *n, const clpi_out *out)
 {
     const int scan = scan_stored(n, out);
     if (scan < 0)
@@ -102,20 +103,21 @@ static void keep_last(clpi_program *p, clpi_nest *n, const clpi_out *out)
         clpi_each_use(p, all, NULL, visit, &x);
 }
 
-static void keep_lasts(clpi_program *p, clpi_steps *steps)
+/* Each scan of these steps, and of those below them. */
+static void search_steps(clpi_program *p, clpi_steps *steps)
 {
     for (uint32_t i = 0; i < steps->n; i++) {
         clpi_step *s = steps->items[i];
-        keep_lasts(p, &s->body);
-        keep_lasts(p, &s->other);
+        search_steps(p, &s->body);
+        search_steps(p, &s->other);
         for (uint32_t o = 0, n = s->kind == CLPI_STEP_NEST ? s->nest->outs.n : 0; o < n; o++) {
             const clpi_out out = s->nest->outs.items[o];
-            keep_last(p, s->nest, &out);
+            split_end(p, s->nest, &out);
         }
     }
 }
 
-void clpi_keep_lasts(clpi_program *p)
+void clpi_split_scan_ends(clpi_program *p)
 {
-    keep_lasts(p, &p->parts[CLPI_PART_EVERY]);
+    search_steps(p, &p->parts[CLPI_PART_EVERY]);
 }
