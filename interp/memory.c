@@ -17,7 +17,7 @@ static bool range_fault(const clpi_run *run, const clpi_access *x, const uint8_t
     clpi_str text;
     clpi_str_init(&text, run->exe->host.env);
     clpi_index_message(run->bound, x->op, run->program, index, &text);
-    return clpi_fail_run(run, &(clpi_fault){ CLPI_FAULT_INDEX, x->op, x->operand, index, NULL }, &text);
+    return clpi_fail_run(run, &(clpi_fault){ .kind = CLPI_FAULT_INDEX, .op = x->op, .operand = x->operand, .index = index }, &text);
 }
 
 bool clpi_access_lanes(const clpi_run *run, const clpi_step *s, const clpi_access *x, int64_t **out_at, uint8_t **out_state)

@@ -167,7 +167,8 @@ static bool outside(const clpi_run *run, int operand)
     clpi_str text;
     clpi_str_init(&text, run->exe->host.env);
     clpi_window_message(run->bound, operand, run->program, &run->prefetch, &text);
-    return clpi_fail_run(run, &(clpi_fault){ .kind = CLPI_FAULT_BLOCK, .operand = operand }, &text);
+    const clpi_pos pos = clpi_outside_pos(run->bound, operand, run->program, &run->prefetch);
+    return clpi_fail_run(run, &(clpi_fault){ .kind = CLPI_FAULT_BLOCK, .operand = operand, .pos = pos }, &text);
 }
 
 /* The window of dimension d by its affine map; false: not inside. */

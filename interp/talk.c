@@ -51,7 +51,7 @@ static bool eval_assert(clpi_run *run, const clpi_step *s)
     clpi_str text;
     clpi_str_init(&text, run->exe->host.env);
     clpi_assert_message(run->bound, s->op, run->program, &text);
-    return clpi_fail_run(run, &(clpi_fault){ CLPI_FAULT_ASSERT, s->op, -1, NULL, NULL }, &text);
+    return clpi_fail_run(run, &(clpi_fault){ .kind = CLPI_FAULT_ASSERT, .op = s->op, .operand = -1 }, &text);
 }
 
 clp_status clpi_prepare_effect(clpi_compiler *c, const clpi_op *op, clpi_step *s)

@@ -34,6 +34,7 @@ typedef struct clpi_found {
     int              n_programs;
     int64_t          program[2][CLPI_MAX_AXES];
     uint32_t         op[2];           /* accesses, the earlier one first; 0: none */
+    clpi_pos         pos;             /* in the text, of what is no op: the map of a block; else line 0 */
     uint32_t         axes;            /* races: the grid axes in which the programs differ, a bit each */
     bool             is_read, is_updated;    /* races: others read it too, update it too */
     const char      *message;         /* in the report's arena; NULL: made of the rest (races) */

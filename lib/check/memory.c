@@ -242,6 +242,7 @@ static void faults_fault(void *state, const clpi_fault *fault)
         return;
     if (is_new) {
         found->message = clpi_arena_strndup(t->arena, fault->text, strlen(fault->text));
+        found->pos = fault->pos;
         t->failed |= !found->message || !CLPI_PUSH(t->arena, &f->counted, ((struct counted){ 0, UINT64_MAX }));
         if (t->failed)
             return;

@@ -249,13 +249,18 @@ static void put_access(const clp_report *r, const clpi_found *f, int i, clpi_str
     clpi_str_add(s, " %s", verb_of(r->ir, f->op[i]));
 }
 
+static clpi_pos pos_of(const clp_report *r, const clpi_found *f, int i)
+{
+    return f->op[i] ? r->ir->ops.items[f->op[i]].pos : f->pos;
+}
+
 /* Under the message: "k.plk:6:5: program (0, 0) writes" and the line of the kernel's text, or the op where there is none. A
  * message that opens with the place has said it.                                                                        */
 static void put_place(const clp_report *r, const clpi_found *f, const char *message, int i, clpi_str *s)
 {
     const clpi_ir *ir = r->ir;
     const clpi_source *source = ir->source;
-    const clpi_pos pos = ir->ops.items[f->op[i]].pos;
+    const clpi_pos pos = pos_of(r, f, i);
     if (pos.line && source && source->file) {
         if (f->n_programs == 2 || strncmp(message, source->file, strlen(source->file)) != 0) {
             clpi_str_add(s, "\n%s:%u:%u:", source->file, (unsigned)pos.line, (unsigned)pos.column);
@@ -322,8 +327,9 @@ static clp_status make_finding(clp_report *r, const clpi_found *f, clp_finding *
     }
     for (int i = 0; i < f->n_programs; i++)
         out->programs[i] = copy_of(r, f->program[i], ir->n_axes);
-    for (int i = 0; i < 2 && f->op[i]; i++) {
-        clpi_pos pos = ir->ops.items[f->op[i]].pos;
+    const bool is_map = !f->op[0] && f->pos.line && ir->source;
+    for (int i = 0; i < 2 && (f->op[i] || (i == 0 && is_map)); i++) {
+        clpi_pos pos = pos_of(r, f, i);
         out->accesses[out->n_accesses++] = (clp_position){ pos.line, pos.column };
     }
     if (f->n_programs == 2 && axis_of(f) >= 0)

@@ -177,6 +177,12 @@ static bool copy_tables(batcher *b)
     return source->file && source->text;
 }
 
+static bool copy_text(batcher *b, const char *text, const char **out)
+{
+    *out = text ? clpi_arena_strndup(b->out->arena, text, strlen(text)) : NULL;
+    return !text || *out;
+}
+
 /* ---- The frame ---- */
 
 static bool make_dims_and_axes(batcher *b)
@@ -200,6 +206,8 @@ static bool make_dims_and_axes(batcher *b)
         if (clpi_build_axis(&b->build, in->axes[i].name, in->axes[i].is_arbitrary) < 0)
             return false;
         b->out->axes[i + 1].size = moved_val(b, in->axes[i].size);
+        if (!copy_text(b, in->axes[i].values, &b->out->axes[i + 1].values))
+            return false;
     }
     b->build.pos = (clpi_pos){ 0 };
     return true;
@@ -258,10 +266,10 @@ static bool make_requires(batcher *b)
     b->out->n_requires = b->out->requires ? n : 0;
     for (int i = 0; i < b->out->n_requires; i++) {
         const clpi_require *from = &b->in->requires[i];
-        const char *text = from->text ? clpi_arena_strndup(arena, from->text, strlen(from->text)) : NULL;
-        if (from->text && !text)
+        clpi_require *to = &b->out->requires[i];
+        *to = (clpi_require){ .condition = moved_val(b, from->condition), .pos = from->pos };
+        if (!copy_text(b, from->text, &to->text) || !copy_text(b, from->values, &to->values))
             return false;
-        b->out->requires[i] = (clpi_require){ moved_val(b, from->condition), text, from->pos };
     }
     return b->out->requires != NULL;
 }

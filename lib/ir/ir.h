@@ -86,6 +86,7 @@ typedef struct clpi_block_dim {
     int64_t n;                          /* elements; 1 when squeezed */
     int64_t pad_lo;                     /* element: start = index - pad_lo */
     clp_val index;                      /* header value: the index map. Plain: start = n * index; squeezed: index */
+    clpi_pos pos;                       /* of the map in the text */
 } clpi_block_dim;
 
 typedef struct clpi_operand {
@@ -105,8 +106,9 @@ typedef struct clpi_operand {
     clpi_pos        pos;
 } clpi_operand;
 
-typedef struct clpi_axis { const char *name; clp_val size; bool is_arbitrary; clpi_pos pos; } clpi_axis;
-typedef struct clpi_require { clp_val condition; const char *text; clpi_pos pos; } clpi_require;   /* text: as written */
+/* values: of the parameters that stand in the size or condition, "b is 4", for messages; "" or NULL: none. text: as written. */
+typedef struct clpi_axis { const char *name; clp_val size; bool is_arbitrary; clpi_pos pos; const char *values; } clpi_axis;
+typedef struct clpi_require { clp_val condition; const char *text; clpi_pos pos; const char *values; } clpi_require;
 
 typedef struct clpi_source { const char *file; const char *text; size_t n_bytes; } clpi_source;
 

@@ -259,6 +259,24 @@ static clp_status check_shapes(const binder *b)
 
 /* ---- Grid and conditions ---- */
 
+static clp_status fail_with(const binder *b, clpi_str *s)
+{
+    clp_status status = s->failed ? CLP_ERR_OOM : clpi_fail(b->env, CLP_ERR_ARG, "%s", s->text);
+    clpi_str_done(s);
+    return status;
+}
+
+static clp_status fail_axis(const binder *b, const clpi_axis *axis, int64_t size)
+{
+    clpi_str s;
+    clpi_str_init(&s, b->env);
+    clpi_place_print(b->ir, axis->pos, &s);
+    clpi_str_add(&s, "axis %s: expected a size of 0 to %lld, got %lld", axis->name, (long long)CLPI_MAX_SIZE, (long long)size);
+    if (axis->values && *axis->values)
+        clpi_str_add(&s, "; %s", axis->values);
+    return fail_with(b, &s);
+}
+
 static clp_status bind_grid(const binder *b)
 {
     int64_t n_programs = 1;
@@ -267,8 +285,7 @@ static clp_status bind_grid(const binder *b)
         const clpi_axis *axis = &b->ir->axes[i];
         int64_t size = b->bound->axis_size[i] = b->bound->header[axis->size.id];
         if (size < 0 || size > CLPI_MAX_SIZE)
-            return clpi_fail(b->env, CLP_ERR_ARG, "axis %s: expected a size of 0 to %lld, got %lld", axis->name,
-                             (long long)CLPI_MAX_SIZE, (long long)size);
+            return fail_axis(b, axis, size);
         is_empty = is_empty || size == 0;
         is_too_large = is_too_large || __builtin_mul_overflow(n_programs, size ? size : 1, &n_programs);
     }
@@ -307,11 +324,12 @@ static clp_status bind_box(const binder *b)
     return CLP_OK;
 }
 
-/* "the kernel requires K % 8 == 0; K is 100" */
+/* "k.plk:3:9: the kernel requires K % bk == 0; K is 100, bk is 8" */
 static clp_status fail_require(const binder *b, const clpi_require *require)
 {
     clpi_str s;
     clpi_str_init(&s, b->env);
+    clpi_place_print(b->ir, require->pos, &s);
     clpi_str_add(&s, "%s requires ", b->ir->name);
     if (require->text)
         clpi_str_puts(&s, require->text);
@@ -322,9 +340,9 @@ static clp_status fail_require(const binder *b, const clpi_require *require)
         clpi_str_add(&s, "%s%s is %lld", before, b->ir->dims[i], (long long)b->bound->dim[i]);
         before = ", ";
     }
-    clp_status status = s.failed ? CLP_ERR_OOM : clpi_fail(b->env, CLP_ERR_ARG, "%s", s.text);
-    clpi_str_done(&s);
-    return status;
+    if (require->values && *require->values)
+        clpi_str_add(&s, "%s%s", before, require->values);
+    return fail_with(b, &s);
 }
 
 static clp_status check_requires(const binder *b)

@@ -11,7 +11,7 @@ void clpi_program_print(const clpi_ir *ir, const int64_t *program, clpi_str *s)
     clpi_str_puts(s, ir->n_axes == 1 ? ",)" : ")");
 }
 
-static void place_print(const clpi_ir *ir, clpi_pos pos, clpi_str *s)
+void clpi_place_print(const clpi_ir *ir, clpi_pos pos, clpi_str *s)
 {
     if (ir->source && ir->source->file && pos.line)
         clpi_str_add(s, "%s:%u:%u: ", ir->source->file, (unsigned)pos.line, (unsigned)pos.column);
@@ -22,7 +22,7 @@ void clpi_index_message(const clpi_bound *bound, uint32_t op, const int64_t *pro
     const clpi_ir *ir = bound->plan->ir;
     const clpi_op *access = &ir->ops.items[op];
     const clpi_operand *x = &ir->operands[access->operand];
-    place_print(ir, access->pos, s);
+    clpi_place_print(ir, access->pos, s);
     clpi_str_add(s, "%s: ", x->name);
     clpi_program_print(ir, program, s);
     clpi_str_puts(s, ": index (");
@@ -39,7 +39,7 @@ void clpi_index_message(const clpi_bound *bound, uint32_t op, const int64_t *pro
 void clpi_assert_message(const clpi_bound *bound, uint32_t op, const int64_t *program, clpi_str *s)
 {
     const clpi_ir *ir = bound->plan->ir;
-    place_print(ir, ir->ops.items[op].pos, s);
+    clpi_place_print(ir, ir->ops.items[op].pos, s);
     clpi_program_print(ir, program, s);
     clpi_str_add(s, ": assert failed: %s", ir->strings.items[ir->ops.items[op].attr]);
 }

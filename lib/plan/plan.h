@@ -115,7 +115,11 @@ typedef struct clpi_window { int64_t start, lo, hi; } clpi_window;
 /* windows: [rank]. false: the block has no element inside the array (and no dimension of it is 0), or a map could not be
  * evaluated. Operands without a block: start 0, lo 0, hi size.                                                          */
 bool clpi_windows(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch, clpi_window *out_windows);
-/* "x: program (1, 0): block (8, 0) of [8, 16] lies outside the array [32, 16]" */
+/* "k.plk:4:12: ", in front of what a launch ran into there; nothing for a kernel without text. */
+void clpi_place_print(const clpi_ir *ir, clpi_pos pos, clpi_str *s);
+/* Where in the text the map stands whose index lies outside. */
+clpi_pos clpi_outside_pos(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch);
+/* "k.plk:2:37: x: program (1, 0): block (8, 0) of [8, 16] lies outside the array [32, 16]" */
 void clpi_window_message(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch, clpi_str *s);
 /* "k.plk:4:12: x: program (1, 0): index (9, 3) lies outside the ref [8, 16]": of the op that looks there, with all its subscripts. */
 void clpi_index_message(const clpi_bound *bound, uint32_t op, const int64_t *program, const int64_t *index, clpi_str *s);

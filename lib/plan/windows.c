@@ -81,11 +81,25 @@ static void block_print(const clpi_operand *x, clpi_str *s)
     clpi_str_puts(s, "]");
 }
 
+clpi_pos clpi_outside_pos(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch)
+{
+    const clpi_operand *x = &bound->plan->ir->operands[operand];
+    clpi_window window;
+    int64_t index;
+    for (int d = 0; d < x->rank; d++) {
+        const bool is_known = prefetch || clpi_header_eval(bound, x->block[d].index, program, NULL, &index);
+        if (is_known && !clpi_window_of(bound, operand, d, program, prefetch, &window))
+            return x->block[d].pos;
+    }
+    return x->pos;
+}
+
 void clpi_window_message(const clpi_bound *bound, int operand, const int64_t *program, const clpi_prefetch *prefetch,
                          clpi_str *s)
 {
     const clpi_ir *ir = bound->plan->ir;
     const clpi_operand *x = &ir->operands[operand];
+    clpi_place_print(ir, clpi_outside_pos(bound, operand, program, prefetch), s);
     size_t start = s->n;
     clpi_str_add(s, "%s: ", x->name);
     clpi_program_print(ir, program, s);

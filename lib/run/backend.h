@@ -82,7 +82,7 @@ typedef struct clpi_touch {
 
 typedef enum clpi_fault_kind {
     CLPI_FAULT_INDEX,                 /* op: the access; index: of one lane, as many as it has subscripts */
-    CLPI_FAULT_BLOCK,                 /* operand: its block lies outside; op 0 */
+    CLPI_FAULT_BLOCK,                 /* operand: its block lies outside; op 0; pos: of its map */
     CLPI_FAULT_ASSERT                 /* op: the assert */
 } clpi_fault_kind;
 
@@ -91,6 +91,7 @@ typedef struct clpi_fault {
     uint32_t        op;
     int             operand;          /* -1: none */
     const int64_t  *index;
+    clpi_pos        pos;
     const char     *text;             /* what the failure of an ordinary run says; NULL: there was no memory for it */
 } clpi_fault;
 

@@ -5,13 +5,20 @@
 
 #include <string.h>
 
+/* What the caller has a hand in is said: "...; b is 0". */
 static void report(void *user, clpi_pos pos, const char *text)
 {
     clpi_elab *e = user;
+    clpi_str params;
+    clpi_str_init(&params, e->env);
+    clpi_params_print(e, true, &params);
+    const char *before = params.n ? "; " : "";
     if (e->call_pos.line)
-        clpi_diag_add(e->diag, e->call_pos, "in `%s`: %s", e->call_name, text);
+        clpi_diag_add(e->diag, e->call_pos, "in `%s`: %s%s%s", e->call_name, text, before, params.text);
     else
-        clpi_diag_add(e->diag, pos, "%s", text);
+        clpi_diag_add(e->diag, pos, "%s%s%s", text, before, params.text);
+    e->diag->failed = e->diag->failed || params.failed;
+    clpi_str_done(&params);
     e->stopped = e->stopped || clpi_diag_is_full(e->diag);
 }
 

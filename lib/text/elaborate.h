@@ -69,6 +69,7 @@ typedef struct clpi_binding {
     clpi_meaning meaning;       /* LET; VAR: its value now */
     uint32_t     hash, below;   /* below: 1 + the binding that this one covers in its bucket */
     uint32_t     stamp;         /* the last pre-scan that found it assigned */
+    uint64_t     params;        /* that it depends on: see `used` */
 } clpi_binding;
 
 /* A fn that is being inlined. */
@@ -87,6 +88,7 @@ typedef struct clpi_elab {
     uint32_t          n_fns;
     const clpi_kernel_decl *kernel;
     bool             *is_given;        /* [kernel->params.n] once they are bound: the caller names it */
+    uint64_t          used;            /* parameters that what is elaborated depends on so far, a bit each: 1 << their number, below 64 */
 
     struct { clpi_binding *items; uint32_t n, cap; } names;
     uint32_t buckets[CLPI_N_BUCKETS];  /* 1 + the newest binding */
@@ -121,6 +123,8 @@ static inline void clpi_ascend(clpi_elab *e) { e->depth--; }
 const clpi_kernel_decl *clpi_choose_kernel(clpi_env *env, const clpi_file *file, const char *name);
 /* Binds the file's constants and the kernel's parameters, those of `params` with their values from there. */
 clp_status clpi_bind_params(clpi_elab *e, const char *params);
+/* "b is 0, T is f16": those in `used`, or the ones among them that the caller gave. */
+void clpi_params_print(clpi_elab *e, bool given_only, clpi_str *s);
 
 /* ---- elaborate_header.c ---- */
 bool clpi_elaborate_header(clpi_elab *e);                        /* false: no use going on */

@@ -285,8 +285,10 @@ static clpi_meaning eval_unbound(clpi_elab *e, const clpi_expr *x)
         int number = e->b->ir->n_dims < CLPI_MAX_DECLARED ? clpi_build_dim(e->b, x->name) : -1;
         if (e->b->ir->n_dims == CLPI_MAX_DECLARED && number < 0)
             clpi_say(e, x->pos, "a kernel has at most %d dims", CLPI_MAX_DECLARED);
-        if (number < 0 || !clpi_name_bind(e, (clpi_name){ x->name, x->pos }, CLPI_BIND_DIM, number, nothing))
+        clpi_binding *dim = number < 0 ? NULL : clpi_name_bind(e, (clpi_name){ x->name, x->pos }, CLPI_BIND_DIM, number, nothing);
+        if (!dim)
             return nothing;
+        dim->params = 0;
         return clpi_mean_value(clpi_make_leaf(e->b, CLP_OP_dim, (uint64_t)number));
     }
     const clpi_builtin *builtin = clpi_find_builtin(x->name);

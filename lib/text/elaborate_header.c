@@ -155,13 +155,14 @@ static void bind_operands(clpi_elab *e)
     uint32_t n_present = 0;
     for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
         const clpi_operand_decl *decl = &e->kernel->operands.items[i];
+        e->used = 0;
         clpi_binding_kind kind = is_present(e, decl) ? CLPI_BIND_OPERAND : CLPI_BIND_ABSENT;
         n_present += kind == CLPI_BIND_OPERAND;
         clpi_binding *first = clpi_find(e, decl->name.text);
         if (first && is_either(first, kind)) {
             if (kind == CLPI_BIND_OPERAND)
                 *first = (clpi_binding){ .name = decl->name.text, .pos = decl->name.pos, .kind = kind, .number = CLPI_LATER,
-                                         .hash = first->hash, .below = first->below };
+                                         .hash = first->hash, .below = first->below, .params = e->used };
             continue;
         }
         if (!clpi_name_bind(e, decl->name, kind, CLPI_LATER, nothing) && first && first->kind == CLPI_BIND_OPERAND)
@@ -183,6 +184,7 @@ static void make_operands(clpi_elab *e)
 {
     for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
         const clpi_operand_decl *decl = &e->kernel->operands.items[i];
+        e->used = 0;
         if (!binding_of(e, decl)) {
             const clpi_binding *other = clpi_find(e, decl->name.text);
             clpi_operand unused = { .rank = 0 };
@@ -192,8 +194,10 @@ static void make_operands(clpi_elab *e)
         }
         int number = make_operand(e, decl);
         clpi_binding *binding = binding_of(e, decl);      /* the list of names may have moved */
-        if (binding)
-            binding->number = number;
+        if (!binding)
+            continue;
+        binding->number = number;
+        binding->params = e->used;
     }
 }
 
@@ -202,12 +206,15 @@ static void make_maps(clpi_elab *e)
     e->in_map = true;
     for (uint32_t i = 0; i < e->kernel->operands.n; i++) {
         const clpi_operand_decl *decl = &e->kernel->operands.items[i];
+        e->used = 0;
         const clpi_binding *binding = binding_of(e, decl);
         int number = binding ? binding->number : CLPI_FAILED;
         for (uint32_t k = 0; number >= 0 && decl->has_block && k < decl->map.n; k++) {
             clp_val v = eval_size(e, decl->map.items[k]);
+            clpi_block_dim *dim = &e->b->ir->operands[number].block[k];
+            dim->pos = decl->map.items[k]->pos;
             if (v.id)
-                e->b->ir->operands[number].block[k].index = v;
+                dim->index = v;
         }
     }
     e->in_map = false;
@@ -244,14 +251,27 @@ static void bind_axes(clpi_elab *e)
     }
 }
 
+/* The parameters in what was just elaborated: a launch that it fails names them. */
+static const char *keep_values(clpi_elab *e)
+{
+    clpi_str s;
+    clpi_str_init(&s, e->env);
+    clpi_params_print(e, false, &s);
+    return clpi_str_keep(&s, e->arena);
+}
+
 static void make_axis_sizes(clpi_elab *e)
 {
     for (uint32_t i = 0; i < e->kernel->axes.n; i++) {
         const clpi_axis_decl *decl = &e->kernel->axes.items[i];
+        e->used = 0;
         clp_val v = eval_size(e, decl->size);
+        const char *values = keep_values(e);
         const clpi_binding *binding = clpi_find(e, decl->name.text);
-        if (binding && binding->kind == CLPI_BIND_AXIS && binding->name == decl->name.text)
-            e->b->ir->axes[binding->number].size = v;
+        if (!binding || binding->kind != CLPI_BIND_AXIS || binding->name != decl->name.text)
+            continue;
+        e->b->ir->axes[binding->number].size = v;
+        e->b->ir->axes[binding->number].values = values;
     }
 }
 
@@ -261,6 +281,7 @@ static void make_requires(clpi_elab *e)
     ir->requires = CLPI_NEW_N(e->arena, clpi_require, (size_t)e->kernel->requires.n + 1);
     for (uint32_t i = 0; ir->requires && i < e->kernel->requires.n; i++) {
         const clpi_require_decl *decl = &e->kernel->requires.items[i];
+        e->used = 0;
         clp_val v = clpi_eval_value(e, decl->condition, CLP_DTYPE_NONE);
         if (!v.id)
             continue;
@@ -268,7 +289,7 @@ static void make_requires(clpi_elab *e)
             clpi_say(e, decl->condition->pos, "`require` takes a condition, got an integer");
             continue;
         }
-        ir->requires[ir->n_requires++] = (clpi_require){ v, decl->text, decl->condition->pos };
+        ir->requires[ir->n_requires++] = (clpi_require){ v, decl->text, decl->condition->pos, keep_values(e) };
     }
 }
 

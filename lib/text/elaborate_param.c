@@ -173,6 +173,31 @@ static clpi_meaning eval_given(clpi_elab *e, const given *g, const clpi_meaning 
     return (clpi_meaning){ .kind = CLPI_IS_NOTHING };
 }
 
+static const clpi_meaning *value_of(const clpi_elab *e, const char *param)
+{
+    for (uint32_t i = e->kernel_begin; i < e->names.n; i++)
+        if (e->names.items[i].name == param)
+            return &e->names.items[i].meaning;
+    return NULL;
+}
+
+void clpi_params_print(clpi_elab *e, bool given_only, clpi_str *s)
+{
+    for (uint32_t i = 0; i < 64 && e->used >> i; i++) {
+        const char *name = e->kernel->params.items[i].name.text;
+        const clpi_meaning *m = value_of(e, name);
+        if (!(e->used >> i & 1) || (given_only && !e->is_given[i]) || !m || m->kind == CLPI_IS_NOTHING)
+            continue;
+        clpi_str_add(s, "%s%s is ", s->n ? ", " : "", name);
+        if (m->kind == CLPI_IS_DTYPE)
+            clpi_str_puts(s, clp_dtype_name(m->dtype));
+        else if (m->kind == CLPI_IS_FN)
+            clpi_str_puts(s, m->fn ? m->fn->name.text : m->builtin->name);
+        else
+            clpi_exact_print(s, m);
+    }
+}
+
 /* Names of fns and kernels that are taken. */
 static void check_names(clpi_elab *e)
 {
@@ -214,18 +239,22 @@ clp_status clpi_bind_params(clpi_elab *e, const char *params)
     e->kernel_begin = e->names.n;
     for (uint32_t i = 0; i < e->kernel->params.n; i++) {
         const clpi_param_decl *decl = &e->kernel->params.items[i];
+        e->used = 0;
         clpi_meaning m = eval_default(e, decl);
         for (uint32_t k = 0; k < gs.n; k++) {
             if (strcmp(gs.items[k].name.text, decl->name.text) != 0)
                 continue;
             e->diag = &diag;
+            e->used = 0;
             m = eval_given(e, &gs.items[k], &m);
             e->diag = of_file;
             e->is_given[i] = true;
             gs.items[k].value = NULL;
         }
+        e->used |= i < 64 ? UINT64_C(1) << i : 0;
         clpi_name_bind(e, decl->name, CLPI_BIND_LET, 0, m);
     }
+    e->used = 0;
     e->in_constants = false;
     e->may_stand = NULL;
     for (uint32_t k = 0; k < gs.n; k++)

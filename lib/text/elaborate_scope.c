@@ -22,13 +22,16 @@ static bool is_seen(const clpi_elab *e, uint32_t i)
     return i < e->n_globals || (i >= e->frame_begin && i < e->frame_end);
 }
 
+/* Whoever looks a name up depends on what it depends on. */
 clpi_binding *clpi_find(clpi_elab *e, const char *name)
 {
     uint32_t hash = hash_of(name);
     for (uint32_t i = e->buckets[hash % CLPI_N_BUCKETS]; i > 0; i = e->names.items[i - 1].below) {
         clpi_binding *binding = &e->names.items[i - 1];
-        if (binding->hash == hash && is_seen(e, i - 1) && strcmp(binding->name, name) == 0)
-            return binding;
+        if (binding->hash != hash || !is_seen(e, i - 1) || strcmp(binding->name, name) != 0)
+            continue;
+        e->used |= binding->params;
+        return binding;
     }
     return NULL;
 }
@@ -45,7 +48,7 @@ clpi_binding *clpi_name_bind(clpi_elab *e, clpi_name name, clpi_binding_kind kin
     }
     uint32_t hash = hash_of(name.text), *bucket = &e->buckets[hash % CLPI_N_BUCKETS];
     clpi_binding binding = { .name = name.text, .pos = name.pos, .kind = kind, .number = number, .meaning = meaning,
-                             .hash = hash, .below = *bucket };
+                             .hash = hash, .below = *bucket, .params = e->used };
     if (!CLPI_PUSH(e->arena, &e->names, binding)) {
         e->stopped = true;
         return NULL;

@@ -360,6 +360,7 @@ static void assign_var(clpi_elab *e, const clpi_stmt *s)
         return;
     }
     e->names.items[at].meaning = clpi_mean_value(v);
+    e->names.items[at].params |= e->used;
 }
 
 static void assign_place(clpi_elab *e, const clpi_stmt *s)
@@ -425,7 +426,10 @@ void clpi_elaborate_stmts(clpi_elab *e, const clpi_stmts *stmts)
         clpi_pos pos = stmts->items[i]->pos;
         if (!clpi_step(e, pos) || !clpi_descend(e, pos))
             return;
+        const uint64_t used = e->used;
+        e->used = 0;
         elaborate_stmt(e, stmts->items[i]);
+        e->used = used;
         clpi_ascend(e);
     }
 }

@@ -92,7 +92,8 @@ expect 1 "there is no operand z" -- emit two.plk:double --batch x,z
 expect 2 "expected NAME" -- emit two.plk:double --batch
 
 # Checked code says what the interpreter says.
-outside="clpallas: x: program (3,): block (3, 0) of [_, 4] lies outside the array [3, 4]"
+outside="two.plk:10:68: error: x: program (3,): block (3, 0) of [_, 4] lies outside the array [3, 4]
+kernel pick("
 expect 1 "$outside" -- run two.plk:pick $on --checked -i idx=iota:6 -i x=iota:3x4
 if "$clpallas" devices --json | grep -q '"device": "cl:0", "usable": true'; then
     for schedule in vector simt; do

@@ -81,7 +81,7 @@ END_OF_POINTS
 
 # A point that cannot be had says why, and the others are there.
 expect 0 "small requires b < 4" -- roofline k.plk:small $on -i x=iota:8
-expect 0 '"params": "b=4", "error": "small requires b < 4; N is 8"' -- roofline k.plk:small $on -i x=iota:8 --json
+expect 0 '"params": "b=4", "error": "k.plk:11:31: small requires b < 4; N is 8, b is 4"' -- roofline k.plk:small $on -i x=iota:8 --json
 
 # Made-up data are said; prefetched data are read from what is given: rows 0 0 1 1 come twice.
 expect 0 "clpallas: x: made up: randn" -- roofline k.plk:pick $on --dim N=4,R=3

@@ -181,10 +181,10 @@ Test(bind, says_which_block_of_a_table_lies_outside)
     clpi_prefetch prefetch = { read_table, &(table){ &five, 1 } };
     clpi_str_init(&s, &p.env);
     clpi_window_message(b, 1, (int64_t[]){ 0 }, &prefetch, &s);
-    cr_expect_str_eq(s.text, "x: program (0,): block (5, 0) of [8, 4] lies outside the array [32, 8]");
+    cr_expect_str_eq(s.text, "test.plk:1:63: x: program (0,): block (5, 0) of [8, 4] lies outside the array [32, 8]");
     clpi_str_cut(&s, 0);
     clpi_window_message(b, 1, (int64_t[]){ 1 }, &prefetch, &s);
-    cr_expect_str_eq(s.text, "x: program (1,): the index map t[i] reads a prefetched element outside its array");
+    cr_expect_str_eq(s.text, "test.plk:1:63: x: program (1,): the index map t[i] reads a prefetched element outside its array");
     clpi_str_done(&s);
     planned_done(&p);
 }
@@ -228,33 +228,38 @@ static const struct {
     { "kernel k(in x: f32[N * N], out o: f32[1]) grid () { o[0] = x[0]; }", "f32[9] f32[1]",
       "N: no array shows this dim; its size must be given" },
     { "kernel k(scalar n: i32, out o: f32[N] block [1] at (0)) grid (i = n) { o[...] = 0; }", "i32=-1 f32[3]",
-      "axis i: expected a size of 0 to 2147483647, got -1" },
+      "test.plk:1:63: axis i: expected a size of 0 to 2147483647, got -1" },
     { "kernel k(in x: f32[N] block [1] at (0), out o: f32[1]) grid (a = N, b = N, c = N) { o[0] = x[0]; }",
       "f32[2147483647] f32[1]", "k: the grid has more than 2^63 - 1 programs" },
     { "kernel k(in x: f32[K], out o: f32[1]) grid () require K % 8 == 0, K > 0 { o[0] = x[0]; }", "f32[100] f32[1]",
-      "k requires K % 8 == 0; K is 100" },
+      "test.plk:1:55: k requires K % 8 == 0; K is 100" },
     { "kernel k(in x: f32[K], out o: f32[1]) grid () require K % 8 == 0, K > 0 { o[0] = x[0]; }", "f32[96] f32[1]", NULL },
+    /* Parameters, those behind them too, have their values told. */
+    { "kernel k<b = 8, c = b / 2, d = 1>(in x: f32[K], out o: f32[1]) grid () require K % c == 0 { o[0] = x[0]; }", "f32[7] f32[1]",
+      "test.plk:1:80: k requires K % c == 0; K is 7, b is 8, c is 4" },
+    { "kernel k<b = 0>(in x: f32[K], out o: f32[1]) grid (i = K / b) { o[0] = x[0]; }", "f32[7] f32[1]",
+      "test.plk:1:52: axis i: expected a size of 0 to 2147483647, got -1; b is 0" },
     /* Blocks: affine maps, at both ends; the first program that is at fault. */
     { MAPPED("i"), "f32[32] f32[4]", NULL },
     { MAPPED("i"), "f32[25] f32[4]", NULL },
-    { MAPPED("i"), "f32[24] f32[9]", "x: program (3,): block (3,) of [8] lies outside the array [24]" },
-    { MAPPED("i - 1"), "f32[24] f32[3]", "x: program (0,): block (-1,) of [8] lies outside the array [24]" },
-    { MAPPED("5 - 2 * i"), "f32[48] f32[4]", "x: program (3,): block (-1,) of [8] lies outside the array [48]" },
-    { MAPPED("5 - 2 * i"), "f32[40] f32[4]", "x: program (0,): block (5,) of [8] lies outside the array [40]" },
-    { MAPPED("2"), "f32[16] f32[4]", "x: program (0,): block (2,) of [8] lies outside the array [16]" },
+    { MAPPED("i"), "f32[24] f32[9]", "test.plk:1:37: x: program (3,): block (3,) of [8] lies outside the array [24]" },
+    { MAPPED("i - 1"), "f32[24] f32[3]", "test.plk:1:37: x: program (0,): block (-1,) of [8] lies outside the array [24]" },
+    { MAPPED("5 - 2 * i"), "f32[48] f32[4]", "test.plk:1:37: x: program (3,): block (-1,) of [8] lies outside the array [48]" },
+    { MAPPED("5 - 2 * i"), "f32[40] f32[4]", "test.plk:1:37: x: program (0,): block (5,) of [8] lies outside the array [40]" },
+    { MAPPED("2"), "f32[16] f32[4]", "test.plk:1:37: x: program (0,): block (2,) of [8] lies outside the array [16]" },
     { MAPPED("i"), "f32[0] f32[4]", NULL },
     /* Others: by enumeration, while there are few enough. */
     { MAPPED("i / 2"), "f32[16] f32[4]", NULL },
-    { MAPPED("i / 2"), "f32[16] f32[5]", "x: program (4,): block (2,) of [8] lies outside the array [16]" },
-    { MAPPED("i * i"), "f32[24] f32[3]", "x: program (2,): block (4,) of [8] lies outside the array [24]" },
+    { MAPPED("i / 2"), "f32[16] f32[5]", "test.plk:1:37: x: program (4,): block (2,) of [8] lies outside the array [16]" },
+    { MAPPED("i * i"), "f32[24] f32[3]", "test.plk:1:37: x: program (2,): block (4,) of [8] lies outside the array [24]" },
     { MAPPED("i / 2"), "f32[16] f32[65537]", NULL },
     { MAPPED("min(i, 1)"), "f32[16] f32[65536]", NULL },
     { "kernel k(in x: f32[M, N] block [8, 16] at (8 * i, 0), out o: f32[G] block [1] at (i))\n"
       "grid (i = G, j = 2) { o[...] = x[0, 0]; }", "f32[32, 16] f32[2]",
-      "x: program (1, 0): block (8, 0) of [8, 16] lies outside the array [32, 16]" },
+      "test.plk:1:44: x: program (1, 0): block (8, 0) of [8, 16] lies outside the array [32, 16]" },
     { "kernel k(in x: f32[M, N] block [_, element(4, pad = 2)] at (0, 2 * i - 8), out o: f32[G] block [1] at (i))\n"
       "grid (i = G) { o[...] = x[0]; }", "f32[1, 9] f32[2]",
-      "x: program (0,): block (0, -8) of [_, element(4)] lies outside the array [1, 9]" },
+      "test.plk:1:64: x: program (0,): block (0, -8) of [_, element(4)] lies outside the array [1, 9]" },
 };
 
 Test(bind, refuses_what_does_not_fit)

@@ -170,7 +170,7 @@ Test(watch, goes_on_as_a_device_would)
                      "<text>:7:5: p: program (0,): index (8,) lies outside the ref [8]\n"
                      "<text>:8:12: p: program (0,): index (-4,) lies outside the ref [8]\n"
                      "<text>:9:5: program (0,): assert failed: s is positive\n"
-                     "q: program (1,): block (9,) of [1] lies outside the array [2]\n", "%s", h.text);
+                     "<text>:2:35: q: program (1,): block (9,) of [1] lies outside the array [2]\n", "%s", h.text);
     for (int i = 0; i < 8; i++)
         cr_expect_eq(o_after[i], i < 4 ? INT32_MIN : i - 3, "o[%d] is %d", i, (int)o_after[i]);
     const int32_t want[8] = { INT32_MIN, 6, INT32_MIN, 0, 0, 0, 3, 3 };
