@@ -175,11 +175,46 @@ static int pack(tool_array *a, const char *operand, clp_dtype dtype)
     return DONE;
 }
 
+/* ---- Sources ---- */
+
+static const char *const makers[] = { "randn", "rand", "zeros", "ones", "iota" };
+enum { RANDN, RAND, ZEROS, ONES, IOTA, N_MAKERS };
+
+static int maker_of(const char *source, size_t *out_n)
+{
+    for (int i = 0; i < N_MAKERS; i++) {
+        const size_t n = strlen(makers[i]);
+        if (!strncmp(source, makers[i], n) && (!source[n] || source[n] == ':' || source[n] == ',')) {
+            *out_n = n;
+            return i;
+        }
+    }
+    return -1;
+}
+
+bool array_is_made_up(const char *source)
+{
+    size_t n;
+    return maker_of(source, &n) >= 0;
+}
+
+/* A name without a path of which there is no file may be meant for one of ours. */
+static int fail_source(const char *operand, const char *source)
+{
+    char word[64], nearest[96], all[128] = "";
+    size_t n = 0;
+    snprintf(word, sizeof word, "%.*s", (int)strcspn(source, ":,"), source);
+    for (int i = 0; i < N_MAKERS; i++)
+        n += (size_t)snprintf(all + n, sizeof all - n, "%s%s", i ? ", " : "", makers[i]);
+    return fail("%s: expected a file, or one of %s with :512x256 behind it; there is no file %s%s", operand, all, source,
+                did_you_mean(nearest, sizeof nearest, word, makers, N_MAKERS));
+}
+
 int array_read(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *path)
 {
     char why[128];
     if (!npy_open(path, &a->file, why, sizeof why))
-        return fail("%s: %s: %s", operand, path, why);
+        return access(path, F_OK) && !strpbrk(path, "/.") ? fail_source(operand, path) : fail("%s: %s: %s", operand, path, why);
     const clp_dtype has = npy_dtype(&a->file, dtype);
     if (has != dtype)
         return fail("%s: %s: expected %s, got %s", operand, path, clp_dtype_name(dtype), clp_dtype_name(has));
@@ -202,27 +237,6 @@ int array_read(tool_array *a, const char *operand, clp_dtype dtype, int rank, co
 }
 
 /* ---- Made up ---- */
-
-static const char *const makers[] = { "randn", "rand", "zeros", "ones", "iota" };
-enum { RANDN, RAND, ZEROS, ONES, IOTA, N_MAKERS };
-
-static int maker_of(const char *source, size_t *out_n)
-{
-    for (int i = 0; i < N_MAKERS; i++) {
-        const size_t n = strlen(makers[i]);
-        if (!strncmp(source, makers[i], n) && (!source[n] || source[n] == ':' || source[n] == ',')) {
-            *out_n = n;
-            return i;
-        }
-    }
-    return -1;
-}
-
-bool array_is_made_up(const char *source)
-{
-    size_t n;
-    return maker_of(source, &n) >= 0;
-}
 
 /* splitmix64: element i of a seed's stream without the ones before it. */
 static uint64_t random_bits(uint64_t seed, uint64_t i)

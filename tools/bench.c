@@ -113,9 +113,11 @@ static int check_names(const options *o)
     return DONE;
 }
 
-static int list_rows(void)
+static int list_rows(const options *o)
 {
     for (const bench_row *row = bench_rows; row->name; row++) {
+        if (!is_wanted(o, row))
+            continue;
         printf("%-30s ", row->name);
         if (row->does) {
             printf("%s\n", row->does);
@@ -244,7 +246,7 @@ int command_bench(const options *o)
 #endif
     status = check_names(o);
     if (status || o->list)
-        return status ? status : list_rows();
+        return status ? status : list_rows(o);
     status = make_folder(&b);
     if (status)
         return status;

@@ -66,8 +66,6 @@ static int check_job(job *j)
 int command_check(const options *o)
 {
     job j;
-    if (o->of && !o->svg)
-        return fail_usage("check: --of says what --svg FILE draws");
     int status = job_open(&j, o, o->on);
     if (!status && !strcmp(o->on, "auto") && !strncmp(clp_context_device(j.ctx), "interp", 6) && !o->quiet)
         fprintf(stderr, "clpallas: no OpenCL device can be used here: the interpreter is compared with nothing\n");

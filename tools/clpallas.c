@@ -75,5 +75,9 @@ int main(int argc, char **argv)
     for (int i = 0; i < N_COMMANDS; i++)
         if (!strcmp(name, commands[i].name))
             return run_command(&commands[i], argc - 2, argv + 2);
-    return fail_usage("there is no command %s; clpallas --help lists them", name);
+    const char *names[N_COMMANDS];
+    char nearest[96];
+    for (int i = 0; i < N_COMMANDS; i++)
+        names[i] = commands[i].name;
+    return fail_usage("there is no command %s%s; clpallas --help lists them", name, did_you_mean(nearest, sizeof nearest, name, names, N_COMMANDS));
 }

@@ -179,6 +179,17 @@ static bool is_output(clp_role role)
     return role == CLP_OUT || role == CLP_INOUT;
 }
 
+/* A name that the kernel does not have, and those that it has. */
+static int fail_name(const job *j, const char *option, const char *what, const char *name, const char *const *names, int n)
+{
+    char all[512] = "none", nearest[96];
+    size_t at = 0;
+    for (int i = 0; i < n && at < sizeof all; i++)
+        at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", i ? ", " : "", names[i]);
+    return fail("%s: there is no %s %s in %s; it has %s%s", option, what, name, clp_kernel_name(j->kernel), all,
+                did_you_mean(nearest, sizeof nearest, name, names, n));
+}
+
 /* Every name that the options give must be an operand that can take it. */
 static int check_names(const job *j, const pairs *list, const char *option, const char *what, bool (*fits)(clp_role))
 {
@@ -191,14 +202,14 @@ static int check_names(const job *j, const pairs *list, const char *option, cons
         if (i >= 0 && fits != is_output)
             return fail("%s: %s is %s%s: %s %s=...", option, list->items[k].name, is_array ? "an array" : "a scalar",
                         is_array && j->o->batches.n ? " with --batch" : "", is_array ? "-i" : "-s", list->items[k].name);
-        char names[512] = "";
-        size_t n = 0;
-        for (int m = 0; m < j->n; m++)
-            if (fits(clp_kernel_operand(j->kernel, m).role) && n < sizeof names)
-                n += (size_t)snprintf(names + n, sizeof names - n, "%s%s", n ? ", " : "",
-                                      clp_kernel_operand(j->kernel, m).name);
-        return fail("%s: there is no %s %s in %s; it has %s", option, what, list->items[k].name,
-                    clp_kernel_name(j->kernel), *names ? names : "none");
+        const char **names = calloc((size_t)j->n + 1, sizeof *names);
+        int n = 0;
+        for (int m = 0; names && m < j->n; m++)
+            if (fits(clp_kernel_operand(j->kernel, m).role))
+                names[n++] = clp_kernel_operand(j->kernel, m).name;
+        const int status = fail_name(j, option, what, list->items[k].name, names, n);
+        free(names);
+        return status;
     }
     return DONE;
 }
@@ -310,7 +321,7 @@ static int dims_from_options(job *j, int64_t *size, bool *known)
             if (!strcmp(j->ir->dims[d], p->name))
                 dim = d;
         if (dim < 0)
-            return fail("--dim: there is no dim %s in %s", p->name, clp_kernel_name(j->kernel));
+            return fail_name(j, "--dim", "dim", p->name, j->ir->dims, j->ir->n_dims);
         if (!known[dim])
             size[dim] = value;
         known[dim] = true;
@@ -447,6 +458,18 @@ static int solve_sizes(job *j, sizes *s)
     return status;
 }
 
+int job_axis(const job *j, const char *option, const char *name)
+{
+    const char *names[CLPI_MAX_AXES];
+    for (int a = 0; a < j->ir->n_axes; a++) {
+        names[a] = j->ir->axes[a].name;
+        if (!strcmp(names[a], name))
+            return a;
+    }
+    fail_name(j, option, "axis", name, names, j->ir->n_axes);
+    return -1;
+}
+
 static int parse_box(job *j)
 {
     const int n = j->ir->n_axes;
@@ -464,12 +487,9 @@ static int parse_box(job *j)
         char end;
         if (sscanf(p->value, "%lld:%lld%c", &from, &to, &end) != 2 || from < 0 || to < from)
             return fail("--box: %s: expected FROM:TO, got %s", p->name, p->value);
-        int axis = -1;
-        for (int a = 0; a < n; a++)
-            if (!strcmp(j->ir->axes[a].name, p->name))
-                axis = a;
+        const int axis = job_axis(j, "--box", p->name);
         if (axis < 0)
-            return fail("--box: there is no axis %s in %s", p->name, clp_kernel_name(j->kernel));
+            return FAILED;
         j->box_start[axis] = from;
         j->box_count[axis] = to - from;
     }

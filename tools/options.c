@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text/text.h"
+
 typedef enum kind {
     PARAMS, INPUT, SCALAR, OUTPUT, DIM, BOX, BATCH, ON, FOR, SCHEDULE, CHECKED, TUNED, ORDER, TIME, LIMIT, TRY, VERIFY, SVG, FILE_OUT,
     STAGE_IR, STAGE_PLAN, STAGE_NEST, STAGE_CL, POINTS, MEASURE, ONLY, ALSO, BISECT, SHUFFLES, SEED, OF, TRACE, LIST, QUIET, JSON, HELP
@@ -75,6 +77,10 @@ static const row rows[] = {
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
+#define BIT(kind) (UINT64_C(1) << (kind))
+static const uint64_t REPEATED = BIT(PARAMS) | BIT(INPUT) | BIT(SCALAR) | BIT(OUTPUT) | BIT(DIM) | BIT(BOX) | BIT(BATCH) | BIT(ONLY) |
+                                 BIT(ALSO) | BIT(TRACE);      /* what is given again is added */
+
 static int say(int status, const char *format, va_list args)
 {
     fflush(stdout);
@@ -122,6 +128,13 @@ bool is_number(const char *text, int64_t *out)
     const long long value = strtoll(text, &end, 0);
     *out = value;
     return *text && !*end && !errno;
+}
+
+const char *did_you_mean(char *text, size_t n_bytes, const char *name, const char *const *names, int n)
+{
+    const char *nearest = clpi_nearest(name, names, n);
+    snprintf(text, n_bytes, "%s%s%s", nearest ? "; did you mean " : "", nearest ? nearest : "", nearest ? "?" : "");
+    return text;
 }
 
 /* Adds "name=value" items, separated by commas where a row allows several; the text is cut in place. */
@@ -348,6 +361,19 @@ static const row *find_row(const char *name, size_t n, unsigned takes)
     return strncmp(name, "-h", n) || n != 2 ? NULL : &rows[N_ROWS - 1];
 }
 
+static int fail_unknown(const char *name, size_t n, unsigned takes, const char *command)
+{
+    const char *names[N_ROWS];
+    char whole[64], nearest[96];
+    int n_names = 0;
+    for (int i = 0; i < N_ROWS; i++)
+        if (!rows[i].takes || (rows[i].takes & takes))
+            names[n_names++] = rows[i].name;
+    snprintf(whole, sizeof whole, "%.*s", (int)n, name);
+    return fail_usage("%s: there is no option %.*s%s; clpallas %s --help lists them", command, (int)n, name,
+                      did_you_mean(nearest, sizeof nearest, whole, names, n_names), command);
+}
+
 /* One argument that begins with a dash; i moves on where the value is an argument of its own. */
 static int parse_option(options *o, unsigned takes, const char *command, int argc, char **argv, int *i)
 {
@@ -363,7 +389,7 @@ static int parse_option(options *o, unsigned takes, const char *command, int arg
     }
     const row *r = find_row(text, n, takes);
     if (!r)
-        return fail_usage("%s: there is no option %.*s; clpallas %s --help lists them", command, (int)n, text, command);
+        return fail_unknown(text, n, takes, command);
     int64_t number;
     if (!r->value && value)
         return fail_usage("%s: takes no value, got %s", r->name, value);
@@ -378,7 +404,86 @@ static int parse_option(options *o, unsigned takes, const char *command, int arg
         return fail_usage("%s: expected %s, got nothing", r->name, r->value);
     if (r->kind == TIME && value && (!is_number(value, &number) || number < 1 || number > 1000000))
         return fail_usage("--time: expected a number of runs, got %s", value);
+    if (r->value && (o->given & ~REPEATED & BIT(r->kind)))
+        return fail_usage("%s: it is given twice", r->name);
+    o->given |= BIT(r->kind);
     return set(o, r, value);
+}
+
+/* ---- What does not go together ---- */
+
+static bool is_for_interp(const options *o)
+{
+    return !strncmp(o->on, "interp", 6) && o->schedule != CLP_SCHEDULE_AUTO;
+}
+
+static bool compares_with_interp(const options *o)
+{
+    return !strncmp(o->on, "interp", 6) && ((o->only | o->also) & CLP_CHECK_DEVICE);
+}
+
+static bool tries_no_orders(const options *o)
+{
+    return !(((o->only ? o->only : CLP_CHECK_DEFAULT) | o->also) & CLP_CHECK_ORDERS);
+}
+
+static bool is_before_nests(const options *o)
+{
+    return o->stage != CLP_STAGE_NEST && o->stage != CLP_STAGE_CL;
+}
+
+static bool draws_nothing(const options *o)
+{
+    return !o->svg;
+}
+
+static bool has_limits(const options *o)
+{
+    return o->limits_of != NULL;
+}
+
+static bool lists(const options *o)
+{
+    return o->list;
+}
+
+static bool traces(const options *o)
+{
+    return o->trace.n > 0;
+}
+
+/* Options that would say nothing beside the others: a wrong usage, not silence. */
+static const struct {
+    kind        option;
+    unsigned    takes;            /* of these commands */
+    bool      (*says_nothing)(const options *o);
+    const char *why;
+} idle[] = {
+    { SCHEDULE, TAKES_RUN | TAKES_CHECK | TAKES_TUNE | TAKES_BENCH | TAKES_ROOFLINE, is_for_interp,
+      "--schedule is the shape of OpenCL code, and the interpreter has none: leave it out, or name an OpenCL device with --on" },
+    { SCHEDULE, TAKES_STAGE, is_before_nests, "--schedule is of what --nest and --cl show" },
+    { CHECKED, TAKES_STAGE, is_before_nests, "--checked is of what --nest and --cl show" },
+    { FOR, TAKES_STAGE, is_before_nests, "--for is of what --nest and --cl show" },
+    { ON, TAKES_STAGE, has_limits, "--for and --on are two devices: name one" },
+    { ONLY, TAKES_CHECK, compares_with_interp, "an OpenCL device is compared with the interpreter, and --on is the interpreter" },
+    { ALSO, TAKES_CHECK, compares_with_interp, "an OpenCL device is compared with the interpreter, and --on is the interpreter" },
+    { BISECT, TAKES_CHECK, compares_with_interp, "--bisect looks where an OpenCL device differs, and --on is the interpreter" },
+    { SHUFFLES, TAKES_CHECK, tries_no_orders, "--shuffles is of the check `orders`, which is not among those asked for" },
+    { SEED, TAKES_CHECK, tries_no_orders, "--seed is of the check `orders`, which is not among those asked for" },
+    { OF, TAKES_CHECK, draws_nothing, "--of says what --svg FILE draws" },
+    { BOX, TAKES_TRACE, traces, "--trace shows one program: --box cannot stand beside it" },
+    { SVG, TAKES_TRACE, traces, "--trace and --svg are two things to show: ask for one" },
+    { TIME, TAKES_BENCH, lists, "--list measures nothing" },
+    { SVG, TAKES_BENCH, lists, "--list measures nothing" },
+    { JSON, TAKES_BENCH, lists, "--list measures nothing" },
+};
+
+static int check_idle(const options *o, unsigned takes, const char *command)
+{
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if ((o->given & BIT(idle[i].option)) && (takes & idle[i].takes) && idle[i].says_nothing(o))
+            return fail_usage("%s: %s", command, idle[i].why);
+    return DONE;
 }
 
 int options_parse(options *o, unsigned takes, const char *command, int argc, char **argv)
@@ -404,7 +509,7 @@ int options_parse(options *o, unsigned takes, const char *command, int argc, cha
     const char *device = getenv("CLPALLAS_DEVICE");
     if (!o->on)
         o->on = device && *device ? device : "auto";
-    return DONE;
+    return o->help ? DONE : check_idle(o, takes, command);
 }
 
 void options_help(unsigned takes)

@@ -368,8 +368,6 @@ static int show(job *j, const clpi_bound *bound)
 int command_show(const options *o)
 {
     job j;
-    if (o->trace.n && o->svg)
-        return fail_usage("show: --trace and --svg are two things to show: ask for one");
     int status = job_open_text(&j, o, "interp");
     if (!status)
         status = job_arrays(&j, o->trace.n ? MAKE_UP_MISSING : MAKE_UP_MISSING | SHAPES_ONLY);

@@ -45,6 +45,7 @@ typedef struct options {
     int         n_points;         /* roofline: of the `tune` lists; -1: as many as usual */
     bool        measure;          /* roofline: the device again */
     bool        quiet, json, help;
+    uint64_t    given;            /* the kinds of options that stand there, a bit each */
 } options;
 
 /* Which options a command takes, as a set. */
@@ -63,6 +64,8 @@ int fail_usage(const char *format, ...) CLP_PRINTF(1, 2);       /* the same, ret
 int read_schedule(const char *text, clp_schedule *out);         /* auto, vector, simt; anything else is a wrong usage */
 int fail_library(const clp_context *ctx);                   /* the context's last error, as it stands; returns FAILED */
 bool is_number(const char *text, int64_t *out);
+/* "; did you mean NAME?" of the nearest of names in text, or "" where none is near; returns text. */
+const char *did_you_mean(char *text, size_t n_bytes, const char *name, const char *const *names, int n);
 
 /* ---- npy.c: NumPy files ---- */
 
@@ -161,6 +164,7 @@ int  job_buffers(job *j, clp_array *args, clp_buffer **buffers);
 void job_done(job *j);
 void job_dump(const char *stage, const char *kernel, const char *text, void *user);     /* of contexts with --tuned */
 int  fail_job(const job *j);       /* fail_library; a fault at a place of the kernel's text comes with the source line there */
+int  job_axis(const job *j, const char *option, const char *name);     /* the axis of that name; -1: reported */
 int  job_operand(const job *j, int i);                             /* the operand's number in the IR of array i */
 
 /* ---- count.c: work and traffic of a launch ---- */

@@ -377,14 +377,11 @@ static int read_program(const job *j, int64_t *program)
 {
     for (int k = 0; k < j->o->trace.n; k++) {
         const pair *p = &j->o->trace.items[k];
-        int axis = -1;
         if (!p->value && !strcmp(p->name, "first") && j->o->trace.n == 1)
             continue;
-        for (int a = 0; a < j->ir->n_axes; a++)
-            if (!strcmp(j->ir->axes[a].name, p->name))
-                axis = a;
+        const int axis = job_axis(j, "--trace", p->name);
         if (axis < 0)
-            return fail("--trace: there is no axis %s in %s", p->name, clp_kernel_name(j->kernel));
+            return FAILED;
         if (!p->value || !is_number(p->value, &program[axis]))
             return fail("--trace: %s: expected a program id, got %s", p->name, p->value ? p->value : "nothing");
     }
@@ -431,8 +428,6 @@ static clp_status run_traced(trace *t, const int64_t *start, const int64_t *coun
 int trace_program(const job *j, const clpi_bound *bound)
 {
     int64_t program[CLPI_MAX_AXES] = { 0 }, start[CLPI_MAX_AXES], count[CLPI_MAX_AXES];
-    if (j->box_count)
-        return fail("--trace: shows one program: --box cannot stand beside it");
     int status = read_program(j, program);
     if (!status)
         status = find_box(j, bound, program, start, count);

@@ -5,7 +5,8 @@
  * Decides the order, which is the model's, behind the defaults; what is left out, which is what the model takes for many times
  * slower than the best, and what there is no time for; and what counts. A point is measured twice: in turn with all others,
  * which rules most of them out, and the nearest to the best again, one launch of each after another, so that what else the
- * machine does meets them all. Only a point that would be the best has its results compared: others cannot be taken anyway. */
+ * machine does meets them all. A point has its results compared before it becomes the best, so nothing is kept that was not;
+ * others, which cannot be taken anyway, are not compared.                                                               */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -115,6 +115,6 @@ expect 1 "the grid of sound has no program" -- show two.plk:sound --dim N=0 --tr
 expect 1 "there is no axis j" -- show two.plk:sound --dim N=10 --trace j=1
 expect 1 "expected a program id of 0 to 2, got 3" -- show two.plk:sound --dim N=10 --trace i=3
 expect 1 "expected a program id, got x" -- show two.plk:sound --dim N=10 --trace i=x
-expect 1 "--box cannot stand beside it" -- show two.plk:sound --dim N=10 --trace i=1 --box i=0:1
+expect 2 "--box cannot stand beside it" -- show two.plk:sound --dim N=10 --trace i=1 --box i=0:1
 
 [ "$n_failed" -eq 0 ] || { echo "$n_failed failed"; exit 1; }

@@ -1,0 +1,74 @@
+#!/bin/sh
+# mistakes.sh COMMAND: what the command says of slips: what was expected, what was given, and where.
+. "$(dirname "$0")/outside.sh"
+
+cat > k.plk <<'END'
+kernel twice<b = 4>(in x: f32[N] block [b] at (i), out o: f32[N] block [b] at (i))
+grid (i = cdiv(N, b)) { o[...] = 2 * x[...]; }
+
+kernel table<b = 2>(prefetch rows: i32[N], in x: f32[M, N] block [_, b] at (rows[i], 0), out o: f32[N, b] block [_, b] at (i, 0))
+grid (i = N)
+require b % 2 == 0
+{ o[...] = x[...]; }
+END
+on="--on interp"
+
+# A misspelt generator is taken for a file that there is not.
+for source in rnadn:4 rnadn rnadn:4,7 rnadn,7; do
+    expect 1 "x: expected a file, or one of randn, rand, zeros, ones, iota with :512x256 behind it; there is no file $source; did you mean randn?" \
+        -- run k.plk:twice $on -i x=$source
+done
+expect 1 "there is no file normal:4" -- run k.plk:twice $on -i x=normal:4
+case $out in *"did you mean"*) wrong "normal is near nothing: $out" ;; esac
+expect 1 "x: ./rnadn: No such file or directory" -- run k.plk:twice $on -i x=./rnadn
+expect 1 "x: ones.npz: No such file or directory" -- run k.plk:twice $on -i x=ones.npz
+
+# Names come with those that there are, and the nearest.
+expect 2 "there is no command rnu; did you mean run?" -- rnu k.plk
+expect 2 "run: there is no option --verfy; did you mean --verify?" -- run k.plk:twice --verfy
+expect 2 "there is no option --shuffles; clpallas run --help" -- run k.plk:twice --shuffles 3
+expect 1 "--dim: there is no dim M in twice; it has N" -- run k.plk:twice $on --dim M=4
+expect 1 "--box: there is no axis row in twice; it has i" -- run k.plk:twice $on -i x=ones:4 --box row=0:1
+expect 1 "--trace: there is no axis row in twice; it has i" -- show k.plk:twice -i x=ones:4 --trace row=0
+expect 1 "-i: there is no array rwos in table; it has rows, x, o; did you mean rows?" -- run k.plk:table $on -i rwos=ones:4
+
+# Options that would say nothing.
+expect 2 "run: --schedule is the shape of OpenCL code" -- run k.plk:twice $on --schedule simt -i x=ones:4
+for command in check tune roofline; do
+    expect 2 "$command: --schedule is the shape of OpenCL code" -- $command k.plk:twice $on --schedule vector -i x=ones:4
+done
+expect 2 "bench: --schedule is the shape of OpenCL code" -- bench $on --schedule vector interp-programs
+CLPALLAS_DEVICE=interp; export CLPALLAS_DEVICE
+expect 2 "run: --schedule is the shape of OpenCL code" -- run k.plk:twice --schedule simt -i x=ones:4
+unset CLPALLAS_DEVICE
+expect 0 "[2. 2. 2. 2.]" -- run k.plk:twice $on --schedule auto -i x=ones:4
+expect 2 "--schedule is of what --nest and --cl show" -- emit k.plk:twice --ir --schedule simt
+expect 2 "--checked is of what --nest and --cl show" -- emit k.plk:twice --plan --checked
+expect 2 "--for is of what --nest and --cl show" -- emit k.plk:twice --for gpu
+expect 0 "simt" -- emit k.plk:twice $on --cl --schedule simt
+expect 2 "--for and --on are two devices" -- emit k.plk:twice --cl --for gpu $on
+expect 2 "--on is the interpreter" -- check k.plk:twice $on --only races,device -i x=ones:4
+expect 2 "--on is the interpreter" -- check k.plk:twice $on --also device -i x=ones:4
+expect 2 "--on is the interpreter" -- check k.plk:twice $on --bisect -i x=ones:4
+expect 2 "--shuffles is of the check \`orders\`" -- check k.plk:twice --only races --shuffles 2 -i x=ones:4
+expect 2 "--seed is of the check \`orders\`" -- check k.plk:twice --only races --seed 2 -i x=ones:4
+expect 0 "" -- check k.plk:twice $on --only races --also orders --shuffles 2 -i x=ones:4
+expect 2 "--list measures nothing" -- bench --list --time 3
+expect 0 "interp-softmax" -- bench --list interp-softmax
+case $out in *interp-programs*) wrong "bench --list NAME lists others: $out" ;; esac
+expect 2 "--on: it is given twice" -- run k.plk:twice $on --on interp -i x=ones:4
+expect 2 "--order: it is given twice" -- run k.plk:twice $on --order forward --order=reverse -i x=ones:4
+expect 0 "usage: clpallas run" -- run $on --schedule simt --help
+
+# Blocks and conditions have their place in the text, with the parameters that they depend on.
+expect 1 "k.plk:1:41: error: x: a dimension of the block is at least 1, got 0; b is 0
+kernel twice<" -- run k.plk:twice $on -p b=0 -i x=ones:4
+expect 1 "k.plk:6:9: error: table requires b % 2 == 0; N is 3, M is 2, b is 1
+require b % 2 == 0
+        ^" -- run k.plk:table $on -p b=1 -i rows=zeros:3 -i x=ones:2x3
+expect 1 "k.plk:4:77: error: x: program (2,): block (2, 0) of [_, 2] lies outside the array [2, 3]
+kernel table<" -- run k.plk:table $on -i rows=iota:3 -i x=ones:2x3
+expect 3 "k.plk:4:77: x: program (2,): block (2, 0) of [_, 2] lies outside the array [2, 3]
+kernel table<" -- check k.plk:table $on -i rows=iota:3 -i x=ones:2x3
+
+[ "$n_failed" -eq 0 ] || { echo "$n_failed failed"; exit 1; }
