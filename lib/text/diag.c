@@ -188,3 +188,16 @@ const char *clpi_nearest(const char *name, const char *const *names, int n)
     }
     return nearest;
 }
+
+void clpi_suggest(clpi_str *s, const char *name, const char *const *names, int n)
+{
+    enum { MAX_LISTED = 20 };
+    const char *nearest = clpi_nearest(name, names, n), *before = "; there is ";
+    if (nearest)
+        clpi_str_add(s, "; did you mean `%s`?", nearest);
+    for (int i = 0; !nearest && n <= MAX_LISTED && i < n; i++) {
+        if (names[i])
+            clpi_str_add(s, "%s%s", before, names[i]);
+        before = names[i] ? ", " : before;
+    }
+}

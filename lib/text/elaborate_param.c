@@ -88,9 +88,13 @@ static void say_no_param(clpi_elab *e, clpi_diag *diag, const clpi_name *name)
     struct { const char **items; uint32_t n, cap; } names = { 0 };
     for (uint32_t i = 0; i < e->kernel->params.n; i++)
         (void)CLPI_PUSH(e->arena, &names, e->kernel->params.items[i].name.text);
-    const char *nearest = clpi_nearest(name->text, names.items, (int)names.n);
-    clpi_diag_add(diag, name->pos, "%s has no parameter `%.40s`%s%s%s", e->kernel->name.text, name->text,
-                  nearest ? "; did you mean `" : "", nearest ? nearest : "", nearest ? "`?" : "");
+    clpi_str s;
+    clpi_str_init(&s, e->env);
+    clpi_str_add(&s, "%s has no parameter `%.40s`", e->kernel->name.text, name->text);
+    clpi_suggest(&s, name->text, names.items, (int)names.n);
+    e->diag->failed = e->diag->failed || s.failed;
+    clpi_diag_add(diag, name->pos, "%s", s.text);
+    clpi_str_done(&s);
 }
 
 /* ---- Binding ----------------------------------------------------------------------------------------------------- */
@@ -126,20 +130,24 @@ static const char *kind_name(clpi_meaning_kind kind)
     }
 }
 
-/* The value of a parameter: where a function is wanted, an unknown name is one of a function. */
-static clpi_meaning eval_param(clpi_elab *e, const clpi_expr *x, bool wants_fn)
+/* The value of a parameter: where a function or a dtype is wanted, an unknown name is one of these. */
+static clpi_meaning eval_param(clpi_elab *e, const clpi_expr *x, clpi_meaning_kind wanted)
 {
+    clp_dtype dtype;
     bool is_known = x->kind != CLPI_EX_NAME || clpi_find(e, x->name) || clpi_find_builtin(x->name) || clpi_find_fn(e, x->name);
-    if (is_known || !wants_fn)
+    if (is_known || (wanted != CLPI_IS_FN && wanted != CLPI_IS_DTYPE))
         return clpi_eval(e, x);
-    clpi_say_unknown(e, "function", x->name, x->pos, true);
+    if (wanted == CLPI_IS_FN)
+        clpi_say_unknown(e, "function", x->name, x->pos, true);
+    else
+        clpi_eval_dtype(e, x, &dtype);
     return (clpi_meaning){ .kind = CLPI_IS_NOTHING };
 }
 
 /* The default; NOTHING: reported. */
 static clpi_meaning eval_default(clpi_elab *e, const clpi_param_decl *decl)
 {
-    clpi_meaning m = eval_param(e, decl->value, decl->is_fn);
+    clpi_meaning m = eval_param(e, decl->value, decl->is_fn ? CLPI_IS_FN : CLPI_IS_NOTHING);
     bool is_fn = m.kind == CLPI_IS_FN, is_ok = clpi_is_exact(&m) || m.kind == CLPI_IS_DTYPE || is_fn;
     if (m.kind == CLPI_IS_NOTHING || (is_ok && is_fn == decl->is_fn))
         return m;
@@ -155,7 +163,7 @@ static clpi_meaning eval_default(clpi_elab *e, const clpi_param_decl *decl)
 /* The caller's value, which is of the default's kind. */
 static clpi_meaning eval_given(clpi_elab *e, const given *g, const clpi_meaning *otherwise)
 {
-    clpi_meaning m = eval_param(e, g->value, otherwise->kind == CLPI_IS_FN);
+    clpi_meaning m = eval_param(e, g->value, otherwise->kind);
     if (m.kind == CLPI_IS_NOTHING || otherwise->kind == CLPI_IS_NOTHING || m.kind == otherwise->kind)
         return m;
     if (otherwise->kind == CLPI_IS_REAL && m.kind == CLPI_IS_INT && !m.dtype) {

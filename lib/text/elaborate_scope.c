@@ -183,5 +183,7 @@ void clpi_say_unknown(clpi_elab *e, const char *what, const char *name, clpi_pos
         clpi_say(e, pos, "unknown %s `%.40s%s`: %s", what, name, n > 40 ? "..." : "", e->may_stand);
     else
         clpi_say(e, pos, "unknown %s `%.40s%s`%s", what, name, n > 40 ? "..." : "",
-                 e->b->in_header && e->kernel && strcmp(what, "name") == 0 ? " (dims are those of the operands' shapes)" : "");
+                 !e->b->in_header || !e->kernel || strcmp(what, "name") != 0 ? ""
+                 : e->in_map ? " (axes are those of the grid, dims those of the operands' shapes)"
+                             : " (dims are those of the operands' shapes)");
 }

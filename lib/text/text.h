@@ -47,5 +47,8 @@ void clpi_source_line(clpi_str *s, const clpi_source *source, clpi_pos pos);
 
 /* The name nearest to `name` among n names, or NULL when none is near: for suggestions. */
 const char *clpi_nearest(const char *name, const char *const *names, int n);
+/* Appends "; did you mean `NAME`?", or "; there is A, B, C" where none is near; nothing where there are none, or too many. NULLs are
+ * passed over.                                                                                                          */
+void clpi_suggest(clpi_str *s, const char *name, const char *const *names, int n);
 
 #endif
