@@ -62,8 +62,9 @@ bool array_new(tool_array *a, clp_dtype dtype, int rank, const int64_t *shape)
     return true;
 }
 
-/* Sizes that no launch takes, and more than this machine's memory, are refused before anything is allocated. */
-static int check_sizes(const char *operand, clp_dtype dtype, int rank, const int64_t *shape)
+/* Sizes that no launch takes, and more than this machine's memory, with what is taken already, are refused before anything is
+ * allocated.                                                                                                            */
+static int check_sizes(const char *operand, clp_dtype dtype, int rank, const int64_t *shape, double taken_bytes)
 {
     double n_bytes = clp_dtype_bits(dtype) / 8.0;
     for (int i = 0; i < rank; i++) {
@@ -75,10 +76,13 @@ static int check_sizes(const char *operand, clp_dtype dtype, int rank, const int
     const double has_bytes = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
     char text[256];
     shape_text(text, sizeof text, rank, shape);
-    if (n_bytes > has_bytes && has_bytes > 0)
-        return fail("%s: %s%s takes %.3g GB, the memory here is %.3g GB", operand, clp_dtype_name(dtype), text,
-                    n_bytes / 1e9, has_bytes / 1e9);
-    return DONE;
+    if (n_bytes + taken_bytes <= has_bytes || has_bytes <= 0)
+        return DONE;
+    char others[64] = "";
+    if (n_bytes <= has_bytes)
+        snprintf(others, sizeof others, " beside %.3g GB of other arrays", taken_bytes / 1e9);
+    return fail("%s: %s%s takes %.3g GB%s, the memory here is %.3g GB", operand, clp_dtype_name(dtype), text, n_bytes / 1e9, others,
+                has_bytes / 1e9);
 }
 
 /* Bits of element i, row-major, through strides. */
@@ -316,7 +320,7 @@ int array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank,
     if (*rest == ',' && !is_number(rest + 1, &seed))
         return fail("%s: expected a seed, got %s", operand, rest + 1);
     size_t n_bytes;
-    int status = check_sizes(operand, dtype, rank, shape);
+    int status = check_sizes(operand, dtype, rank, shape, how.taken_bytes);
     if (!status && !(how.shape_only ? array_set_aside(a, dtype, rank, shape, &n_bytes) : array_new(a, dtype, rank, shape)))
         status = fail("%s: out of memory", operand);
     if (!status && !how.shape_only)

@@ -101,6 +101,17 @@ static bool is_wanted(const options *o, const bench_row *row)
     return !o->names.n;
 }
 
+static int fail_row(const char *name)
+{
+    enum { MAX_ROWS = 200 };
+    const char *names[MAX_ROWS];
+    char nearest[96];
+    int n = 0;
+    for (const bench_row *row = bench_rows; row->name && n < MAX_ROWS; row++)
+        names[n++] = row->name;
+    return fail_usage("bench: there is no row %s%s; clpallas bench --list", name, did_you_mean(nearest, sizeof nearest, name, names, n));
+}
+
 static int check_names(const options *o)
 {
     for (int i = 0; i < o->names.n; i++) {
@@ -108,7 +119,7 @@ static int check_names(const options *o)
         for (const bench_row *row = bench_rows; row->name; row++)
             found = found || is_named(row->name, o->names.items[i].name);
         if (!found)
-            return fail_usage("bench: there is no row %s; clpallas bench --list", o->names.items[i].name);
+            return fail_row(o->names.items[i].name);
     }
     return DONE;
 }

@@ -79,7 +79,17 @@ static clp_status batch_kernel(const options *o, clp_kernel **kernel)
 
 static int check_place(const char *path)
 {
-    return !path || output_check(path) ? DONE : fail("%s: %s", path, strerror(errno));
+    return !path || output_check(path) ? DONE : fail("%s: cannot be written: %s", path, strerror(errno));
+}
+
+/* A file has room for one output. */
+static int check_output(const pairs *outputs, int k)
+{
+    const pair *p = &outputs->items[k];
+    for (int i = 0; p->value && i < k; i++)
+        if (outputs->items[i].value && !strcmp(outputs->items[i].value, p->value) && output_is_file(p->value))
+            return fail_usage("-o: %s is given to %s and to %s", p->value, outputs->items[i].name, p->name);
+    return check_place(p->value);
 }
 
 /* What cannot be written is found out before the work is done. */
@@ -89,7 +99,7 @@ static int check_places(const options *o)
     if (!status)
         status = check_place(o->output);
     for (int k = 0; !status && k < o->outputs.n; k++)
-        status = check_place(o->outputs.items[k].value);
+        status = check_output(&o->outputs, k);
     return status;
 }
 
@@ -179,8 +189,7 @@ static bool is_output(clp_role role)
     return role == CLP_OUT || role == CLP_INOUT;
 }
 
-/* A name that the kernel does not have, and those that it has. */
-static int fail_name(const job *j, const char *option, const char *what, const char *name, const char *const *names, int n)
+int fail_name(const job *j, const char *option, const char *what, const char *name, const char *const *names, int n)
 {
     char all[512] = "none", nearest[96];
     size_t at = 0;
@@ -225,7 +234,7 @@ static const char *value_of(const pairs *list, const char *name)
 static int make_scalar(tool_array *a, const clp_operand_info *info, const char *text)
 {
     if (!text)
-        return fail("%s: expected a value: -s %s=...", info->name, info->name);
+        return fail("%s: expected a value of dtype %s: -s %s=...", info->name, clp_dtype_name(info->dtype), info->name);
     if (!array_new(a, info->dtype, 0, NULL))
         return fail("%s: out of memory", info->name);
     char *end = NULL;
@@ -368,7 +377,10 @@ static bool shape_of(const job *j, const sizes *s, int i, const char **out_unkno
 static making making_of(const job *j, int i, unsigned how, bool shape_known)
 {
     const bool is_read = clp_kernel_operand(j->kernel, i).role == CLP_PREFETCH;
-    return (making){ .shape_known = shape_known, .shape_only = (how & SHAPES_ONLY) && !is_read, .seed = (uint64_t)i };
+    making as = { .shape_known = shape_known, .shape_only = (how & SHAPES_ONLY) && !is_read, .seed = (uint64_t)i };
+    for (int k = 0; k < j->n && !(how & SHAPES_ONLY); k++)
+        as.taken_bytes += j->arrays[k].memory ? (double)array_bytes(&j->arrays[k].array) : 0;
+    return as;
 }
 
 static int make_missing(job *j, const sizes *s, int i, unsigned how)

@@ -87,18 +87,23 @@ static clp_status watch_run(clpi_check *check, int operand, cell **cells, map_ma
 static int find_drawn(const job *j, const char *name)
 {
     int found = -1, n = 0;
-    for (int i = 0; i < j->n; i++) {
+    const char **names = calloc((size_t)j->n + 1, sizeof *names);
+    for (int i = 0; names && i < j->n; i++) {
         const int x = job_operand(j, i);
         if (!j->plan->is_written[x] || j->ir->operands[x].role == CLP_IN)
             continue;
-        if (name ? !strcmp(j->ir->operands[x].name, name) : n++ == 0)
+        names[n++] = j->ir->operands[x].name;
+        if (name ? !strcmp(j->ir->operands[x].name, name) : n == 1)
             found = i;
     }
-    if (name && found < 0)
-        fail("--of: %s writes no operand %s", clp_kernel_name(j->kernel), name);
+    if (!names)
+        fail("out of memory");
+    else if (name && found < 0)
+        fail_name(j, "--of", "written operand", name, names, n);
     else if (n != 1 && !name)
         fail(n ? "--svg: %s writes several operands: say which one with --of" : "--svg: %s writes nothing",
              clp_kernel_name(j->kernel));
+    free(names);
     return name || n == 1 ? found : -1;
 }
 

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -39,64 +40,78 @@ static bool parse_shape(const char *text, npy *out)
     return *text == ')';
 }
 
-/* header: the dict, as a string. Returns what is wrong, or NULL. */
-static const char *parse_header(const char *header, npy *out)
+/* Says what is wrong with the file; false. */
+typedef struct fault { char *why; size_t n_bytes; } fault;
+
+CLP_PRINTF(2, 3) static bool wrong(const fault *f, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(f->why, f->n_bytes, format, args);
+    va_end(args);
+    return false;
+}
+
+/* header: the dict, as a string. */
+static bool parse_header(const char *header, npy *out, const fault *f)
 {
     const char *descr = find_key(header, "'descr'");
     const char *order = find_key(header, "'fortran_order'");
     if (!descr || !order || !parse_shape(find_key(header, "'shape'"), out))
-        return "its header is not NumPy's";
+        return wrong(f, "its header is not NumPy's");
     out->is_fortran = !strncmp(order, "True", 4);
     if (!out->is_fortran && strncmp(order, "False", 5) != 0)
-        return "its fortran_order is neither True nor False";
+        return wrong(f, "its fortran_order is neither True nor False");
+    const char *whole = descr;
     char byte_order = '|';
     if (strchr("<>|=", *descr))
         byte_order = *descr++;
     out->kind = *descr;
     out->item_bytes = atoi(descr + 1);
     if (!strchr("fiubV", out->kind) || out->item_bytes < 1 || out->item_bytes > 8)
-        return "its elements are of a type that kernels do not have";
+        return wrong(f, "its elements are of a type that kernels do not have: %.*s", (int)strcspn(whole, "'\","), whole);
     if (byte_order == '>' && out->item_bytes > 1)
-        return "its bytes are in big-endian order";
-    return NULL;
+        return wrong(f, "its bytes are in big-endian order");
+    return true;
 }
 
-static const char *parse(npy *out)
+static bool parse(npy *out, const fault *f)
 {
     const unsigned char *bytes = out->map;
     if (out->map_bytes < 10 || memcmp(bytes, "\x93NUMPY", 6))
-        return "it is not a NumPy file";
+        return wrong(f, out->map_bytes > 3 && !memcmp(bytes, "PK\3\4", 4) ? "it is an archive of files (np.savez): expected one array (np.save)"
+                                                                          : "it is not a NumPy file");
     size_t head = 10;
     size_t n = (size_t)bytes[8] | (size_t)bytes[9] << 8;
     if (bytes[6] >= 2) {
         if (out->map_bytes < 12)
-            return "it ends early";
+            return wrong(f, "it ends early");
         n |= (size_t)bytes[10] << 16 | (size_t)bytes[11] << 24;
         head = 12;
     }
     if (n > out->map_bytes - head)
-        return "it ends early";
+        return wrong(f, "it ends early");
     char *header = malloc(n + 1);
     if (!header)
-        return "out of memory";
+        return wrong(f, "out of memory");
     memcpy(header, bytes + head, n);
     header[n] = '\0';
-    const char *wrong = parse_header(header, out);
+    const bool is_read = parse_header(header, out, f);
     free(header);
-    if (wrong)
-        return wrong;
+    if (!is_read)
+        return false;
     size_t need = (size_t)out->item_bytes;
     for (int i = 0; i < out->rank; i++)
         if (__builtin_mul_overflow(need, (size_t)out->shape[i], &need))
-            return "its shape is too large";
+            return wrong(f, "its shape is too large");
     if (need > out->map_bytes - head - n)
-        return "it ends early";
+        return wrong(f, "it ends early: expected %zu bytes of elements, got %zu", need, out->map_bytes - head - n);
     /* Elements stand aligned: where the file has them elsewhere, they move over the header, which is done with. */
     const size_t at = head + n, misaligned = at % (size_t)out->item_bytes;
     out->data = (unsigned char *)out->map + at - misaligned;
     if (misaligned)
         memmove(out->data, (unsigned char *)out->map + at, need);
-    return NULL;
+    return true;
 }
 
 bool npy_open(const char *path, npy *out, char *why, size_t why_bytes)
@@ -118,13 +133,14 @@ bool npy_open(const char *path, npy *out, char *why, size_t why_bytes)
     out->map_bytes = (size_t)facts.st_size;
     out->map = out->map_bytes ? mmap(NULL, out->map_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     close(fd);
-    const char *wrong = out->map == MAP_FAILED ? "it cannot be mapped into memory" : parse(out);
-    if (!wrong)
-        return true;
-    if (out->map == MAP_FAILED)
+    const fault f = { why, why_bytes };
+    if (out->map == MAP_FAILED) {
         out->map = NULL;
+        return wrong(&f, "it cannot be mapped into memory");
+    }
+    if (parse(out, &f))
+        return true;
     npy_close(out);
-    snprintf(why, why_bytes, "%s", wrong);
     return false;
 }
 

@@ -148,8 +148,8 @@ static int add_pairs(pairs *list, char *text, bool several, bool needs_value, co
         if (equals)
             *equals++ = '\0';
         if (!*item || (equals ? !*equals : needs_value))
-            return fail_usage("%s: expected %s, got %s%s", r->name, r->value, *item || equals ? item : "nothing",
-                              equals ? "=" : "");
+            return fail_usage("%s: expected %s, got %s%s%s", r->name, r->value, *item || equals ? item : "nothing", equals ? "=" : "",
+                              equals ? equals : "");
         /* An output may go to several places; what is given has one value. */
         for (int i = 0; r->kind != OUTPUT && i < list->n; i++)
             if (!strcmp(list->items[i].name, item))
@@ -361,17 +361,20 @@ static const row *find_row(const char *name, size_t n, unsigned takes)
     return strncmp(name, "-h", n) || n != 2 ? NULL : &rows[N_ROWS - 1];
 }
 
-static int fail_unknown(const char *name, size_t n, unsigned takes, const char *command)
+/* Dashes say nothing of which option is meant. */
+static int fail_unknown(const char *text, unsigned takes, const char *command)
 {
-    const char *names[N_ROWS];
-    char whole[64], nearest[96];
+    const char *names[N_ROWS], *nearest;
+    char bare[64];
+    const int n = (int)strcspn(text, "=");
     int n_names = 0;
     for (int i = 0; i < N_ROWS; i++)
-        if (!rows[i].takes || (rows[i].takes & takes))
-            names[n_names++] = rows[i].name;
-    snprintf(whole, sizeof whole, "%.*s", (int)n, name);
-    return fail_usage("%s: there is no option %.*s%s; clpallas %s --help lists them", command, (int)n, name,
-                      did_you_mean(nearest, sizeof nearest, whole, names, n_names), command);
+        if (rows[i].name[1] == '-' && (!rows[i].takes || (rows[i].takes & takes)))
+            names[n_names++] = rows[i].name + 2;
+    snprintf(bare, sizeof bare, "%.*s", n, text);
+    nearest = clpi_nearest(bare + strspn(bare, "-"), names, n_names);
+    return fail_usage("%s: there is no option %.*s%s%s%s; clpallas %s --help lists them", command, n, text,
+                      nearest ? "; did you mean --" : "", nearest ? nearest : "", nearest ? "?" : "", command);
 }
 
 /* One argument that begins with a dash; i moves on where the value is an argument of its own. */
@@ -389,7 +392,7 @@ static int parse_option(options *o, unsigned takes, const char *command, int arg
     }
     const row *r = find_row(text, n, takes);
     if (!r)
-        return fail_unknown(text, n, takes, command);
+        return fail_unknown(text, takes, command);
     int64_t number;
     if (!r->value && value)
         return fail_usage("%s: takes no value, got %s", r->name, value);

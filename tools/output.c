@@ -34,6 +34,12 @@ static bool check_folder(const char *path)
     return ok;
 }
 
+bool output_is_file(const char *path)
+{
+    struct stat there;
+    return stat(path, &there) || S_ISREG(there.st_mode);
+}
+
 bool output_check(const char *path)
 {
     struct stat there;

@@ -109,6 +109,7 @@ typedef struct making {
     bool     shape_known;         /* a->shape is to be used where source has no sizes */
     bool     shape_only;          /* the content will not be read: memory is set aside and left as it is */
     uint64_t seed;                /* where source has none */
+    double   taken_bytes;         /* by other arrays */
 } making;
 bool    array_is_made_up(const char *source);
 int     array_make_up(tool_array *a, const char *operand, clp_dtype dtype, int rank, const char *source, making how);
@@ -164,6 +165,8 @@ int  job_buffers(job *j, clp_array *args, clp_buffer **buffers);
 void job_done(job *j);
 void job_dump(const char *stage, const char *kernel, const char *text, void *user);     /* of contexts with --tuned */
 int  fail_job(const job *j);       /* fail_library; a fault at a place of the kernel's text comes with the source line there */
+/* A name that the kernel does not have, where an option wants one of names: "--dim: there is no dim M in k; it has N, K". */
+int  fail_name(const job *j, const char *option, const char *what, const char *name, const char *const *names, int n);
 int  job_axis(const job *j, const char *option, const char *name);     /* the axis of that name; -1: reported */
 int  job_operand(const job *j, int i);                             /* the operand's number in the IR of array i */
 

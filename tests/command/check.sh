@@ -56,7 +56,7 @@ expect 1 "there is no output x" -- run two.plk:double $on -i x=iota:3 -o x
 expect 1 "expected an array: -i x=x.npy" -- run two.plk:double $on
 expect 1 "dim M is not known" -- run two.plk:number $on --dim N=3
 expect 1 "there is no dim Q" -- run two.plk:number $on --dim Q=3
-expect 1 "expected a value: -s s=" -- run two.plk:scaled $on -i x=iota:3
+expect 1 "expected a value of dtype f32: -s s=" -- run two.plk:scaled $on -i x=iota:3
 expect 1 "x is an input" -- run bad.plk $on -i x=iota:3
 expect 1 "none.plk" -- run none.plk
 expect 1 "" -- run nonesuch

@@ -70,7 +70,7 @@ expect 0 "" -- check two.plk:sums $on --dim R=3,C=4 --svg sums.svg --of p
 grep -q "(2, 1)" sums.svg || wrong "sums.svg does not name who wrote last"
 grep -q "conflict;" sums.svg && wrong "sums.svg has a conflict"
 expect 1 "writes several operands: say which one with --of" -- check two.plk:sums $on --dim R=3,C=4 --svg sums.svg
-expect 1 "writes no operand x" -- check two.plk:sums $on --dim R=3,C=4 --svg sums.svg --of x
+expect 1 "there is no written operand x in sums; it has o, p" -- check two.plk:sums $on --dim R=3,C=4 --svg sums.svg --of x
 expect 2 "--of says what --svg FILE draws" -- check two.plk:sums $on --dim R=3,C=4 --of o
 
 # What the interpreter fails with is no result to compare with: on a device status 3, without one the run fails.

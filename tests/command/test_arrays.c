@@ -192,3 +192,12 @@ Test(arrays, made_up_content_follows_the_seed)
     array_done(&b);
     array_done(&c);
 }
+
+/* Arrays that fit the memory one by one may not do so together. */
+Test(arrays, are_refused_where_others_have_the_memory)
+{
+    tool_array a = { 0 };
+    cr_expect_eq(array_make_up(&a, "x", CLP_F32, 1, "ones:4", (making){ .taken_bytes = 1e18 }), FAILED);
+    cr_expect_eq(array_make_up(&a, "x", CLP_F32, 1, "ones:4", (making){ .taken_bytes = 64 }), DONE);
+    array_done(&a);
+}
