@@ -11,7 +11,7 @@
 
 #include "output.h"
 #include "plan/bind.h"
-#include "run/run.h"
+#include "run/choose.h"
 #include "text/text.h"
 
 static void print_line(const char *line, void *user)
@@ -54,27 +54,27 @@ static clp_status load_kernel(job *j)
         clpi_source source = { .file = "<stdin>" };
         char *text = read_all(stdin, &source.n_bytes);
         source.text = text;
-        const clp_status st = text ? clpi_kernel_from_source(j->ctx, &source, o->kernel, o->params, &j->kernel) : CLP_ERR_OOM;
+        const clp_status st = text ? clpi_kernel_from_source(j->ctx, &source, o->kernel, o->params, &j->member) : CLP_ERR_OOM;
         free(text);
         return st;
     }
     if (access(o->file, F_OK) && !strpbrk(o->file, "/."))
-        return clp_kernel_standard(j->ctx, o->kernel ? o->kernel : o->file, o->params, &j->kernel);
-    return clp_kernel_from_file(j->ctx, o->file, o->kernel, o->params, &j->kernel);
+        return clp_kernel_standard(j->ctx, o->kernel ? o->kernel : o->file, o->params, &j->member);
+    return clp_kernel_from_file(j->ctx, o->file, o->kernel, o->params, &j->member);
 }
 
-/* The kernel, with an axis for each --batch in front. */
-static clp_status batch_kernel(const options *o, clp_kernel **kernel)
+/* The member, with an axis for each --batch in front; without any, itself. */
+static clp_status batch_kernel(const options *o, clp_kernel *member, clp_kernel **out_kernel)
 {
-    for (int i = 0; i < o->batches.n; i++) {
-        clp_kernel *batched;
-        const clp_status st = clp_kernel_batch(*kernel, o->batches.items[i].name, &batched);
-        if (st)
-            return st;
-        clp_kernel_free(*kernel);
-        *kernel = batched;
+    clp_status st = CLP_OK;
+    *out_kernel = member;
+    for (int i = 0; !st && i < o->batches.n; i++) {
+        clp_kernel *kernel = *out_kernel;
+        st = clp_kernel_batch(kernel, o->batches.items[i].name, out_kernel);
+        if (kernel != member)
+            clp_kernel_free(kernel);
     }
-    return CLP_OK;
+    return st;
 }
 
 static int check_place(const char *path)
@@ -114,7 +114,7 @@ static int open_for(job *j, const options *o, const char *device, bool text_only
     if (clp_context_new(&opts, &j->ctx))
         return fail_library(NULL);
     const double start = clpi_now();
-    if (load_kernel(j) || batch_kernel(o, &j->kernel))
+    if (load_kernel(j) || batch_kernel(o, j->member, &j->kernel))
         return fail_library(j->ctx);
     j->build_s = clpi_now() - start;
     j->ir = j->kernel->ir;
@@ -166,61 +166,6 @@ int fail_job(const job *j)
 int job_operand(const job *j, int i)
 {
     return j->kernel->operands[i];
-}
-
-static int find_array(const job *j, const char *name)
-{
-    for (int i = 0; i < j->n; i++)
-        if (!strcmp(clp_kernel_operand(j->kernel, i).name, name))
-            return i;
-    return -1;
-}
-
-static bool takes_array(clp_role role)
-{
-    return role != CLP_SCALAR;
-}
-static bool takes_scalar(clp_role role)
-{
-    return role == CLP_SCALAR;
-}
-static bool is_output(clp_role role)
-{
-    return role == CLP_OUT || role == CLP_INOUT;
-}
-
-int fail_name(const job *j, const char *option, const char *what, const char *name, const char *const *names, int n)
-{
-    char all[512] = "none", nearest[96];
-    size_t at = 0;
-    for (int i = 0; i < n && at < sizeof all; i++)
-        at += (size_t)snprintf(all + at, sizeof all - at, "%s%s", i ? ", " : "", names[i]);
-    return fail("%s: there is no %s %s in %s; it has %s%s", option, what, name, clp_kernel_name(j->kernel), all,
-                did_you_mean(nearest, sizeof nearest, name, names, n));
-}
-
-/* Every name that the options give must be an operand that can take it. */
-static int check_names(const job *j, const pairs *list, const char *option, const char *what, bool (*fits)(clp_role))
-{
-    for (int k = 0; k < list->n; k++) {
-        const int i = find_array(j, list->items[k].name);
-        if (i >= 0 && fits(clp_kernel_operand(j->kernel, i).role))
-            continue;
-        /* What is a scalar in the text may be an array here: --batch makes one of it. */
-        const bool is_array = i >= 0 && takes_array(clp_kernel_operand(j->kernel, i).role);
-        if (i >= 0 && fits != is_output)
-            return fail("%s: %s is %s%s: %s %s=...", option, list->items[k].name, is_array ? "an array" : "a scalar",
-                        is_array && j->o->batches.n ? " with --batch" : "", is_array ? "-i" : "-s", list->items[k].name);
-        const char **names = calloc((size_t)j->n + 1, sizeof *names);
-        int n = 0;
-        for (int m = 0; names && m < j->n; m++)
-            if (fits(clp_kernel_operand(j->kernel, m).role))
-                names[n++] = clp_kernel_operand(j->kernel, m).name;
-        const int status = fail_name(j, option, what, list->items[k].name, names, n);
-        free(names);
-        return status;
-    }
-    return DONE;
 }
 
 static const char *value_of(const pairs *list, const char *name)
@@ -431,7 +376,7 @@ static int share_alias(job *j, int i)
     const clpi_operand *z = &j->ir->operands[job_operand(j, i)];
     if (z->alias < 0)
         return DONE;
-    const int from = find_array(j, j->ir->operands[z->alias].name);
+    const int from = job_find(j, j->ir->operands[z->alias].name);
     if (j->arrays[i].array.data)
         return fail("%s: stands on the storage of %s; give that one's content", z->name,
                     j->ir->operands[z->alias].name);
@@ -468,18 +413,6 @@ static int solve_sizes(job *j, sizes *s)
     free(axes);
     free(scalar);
     return status;
-}
-
-int job_axis(const job *j, const char *option, const char *name)
-{
-    const char *names[CLPI_MAX_AXES];
-    for (int a = 0; a < j->ir->n_axes; a++) {
-        names[a] = j->ir->axes[a].name;
-        if (!strcmp(names[a], name))
-            return a;
-    }
-    fail_name(j, option, "axis", name, names, j->ir->n_axes);
-    return -1;
 }
 
 static int parse_box(job *j)
@@ -534,11 +467,7 @@ static int finish_box(job *j)
 
 int job_arrays(job *j, unsigned how)
 {
-    int status = check_names(j, &j->o->inputs, "-i", "array", takes_array);
-    if (!status)
-        status = check_names(j, &j->o->scalars, "-s", "scalar", takes_scalar);
-    if (!status)
-        status = check_names(j, &j->o->outputs, "-o", "output", is_output);
+    int status = job_names(j);
     if (!status)
         status = parse_box(j);
     for (int i = 0; !status && i < j->n; i++)
@@ -572,15 +501,15 @@ void job_run_opts(const job *j, clp_run_opts *out)
                            .n_dims = j->n_dims };
 }
 
-clp_status job_variant(const job *j, const char *params, clp_kernel **out_kernel)
+clp_status job_variant(const job *j, const int64_t *values, clp_kernel **out_kernel)
 {
-    clp_status st = clpi_kernel_from_source(j->ctx, j->ir->source, j->ir->name, params, out_kernel);
+    clp_kernel *member;
+    *out_kernel = NULL;
+    clp_status st = clpi_point_kernel(j->member, values, false, &member);
     if (!st)
-        st = batch_kernel(j->o, out_kernel);
-    if (st) {
-        clp_kernel_free(*out_kernel);
-        *out_kernel = NULL;
-    }
+        st = batch_kernel(j->o, member, out_kernel);
+    if (*out_kernel != member)
+        clp_kernel_free(member);
     return st;
 }
 
@@ -607,7 +536,9 @@ int job_buffers(job *j, clp_array *args, clp_buffer **buffers)
 
 void job_done(job *j)
 {
-    clp_kernel_free(j->kernel);
+    if (j->kernel != j->member)
+        clp_kernel_free(j->kernel);
+    clp_kernel_free(j->member);
     clp_context_free(j->ctx);
     for (int i = 0; j->arrays && i < j->n; i++)
         array_done(&j->arrays[i]);

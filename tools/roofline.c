@@ -7,11 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/run.h"
-#include "text/text.h"
+#include "run/choose.h"
 #include "tool.h"
 
-enum { USUAL_POINTS = 12, MAX_LISTS = 16, NUMBER = 32 };
+enum { USUAL_POINTS = 12, NUMBER = 32 };
 
 /* ---- Numbers ---- */
 
@@ -53,59 +52,31 @@ static const char *rate_unit(const clp_roofline_point *p)
 
 /* ---- Other block sizes ---- */
 
-/* The lists that -p leaves open. */
-typedef struct lists {
-    clpi_arena arena;
-    const clpi_tune *items[MAX_LISTS];
-    int n;
-    int64_t n_all;                /* combinations */
-} lists;
-
-static int find_lists(const job *j, lists *l)
+/* The next point to be tried, unless it is among them. */
+static bool add_point(const clpi_choices *c, sweep *s, const int64_t *values)
 {
-    const clpi_tune *tunes;
-    clpi_file *file;
-    int n = 0;
-    *l = (lists){ .n_all = 1 };
-    clpi_arena_init(&l->arena, &j->ctx->env);
-    if (!j->ir->source)
-        return DONE;
-    if (clpi_parse(&j->ctx->env, &l->arena, j->ir->source, &file) ||
-        clpi_tunes(&j->ctx->env, &l->arena, file, j->ir->name, j->o->params, &tunes, &n))
-        return fail_library(j->ctx);
-    for (int i = 0; i < n && l->n < MAX_LISTS; i++)
-        if (!tunes[i].is_given && tunes[i].n_values > 0) {
-            l->items[l->n++] = &tunes[i];
-            l->n_all = l->n_all > 1000000 ? l->n_all : l->n_all * tunes[i].n_values;
-        }
-    return DONE;
-}
-
-static void put_params(const lists *l, const int64_t *values, sweep_point *out)
-{
-    size_t n = 0;
-    for (int i = 0; i < l->n && n < sizeof out->params; i++)
-        n += (size_t)snprintf(out->params + n, sizeof out->params - n, "%s%s=%lld", i ? ", " : "", l->items[i]->param, (long long)values[i]);
-}
-
-static bool is_new(const sweep *s)
-{
+    const size_t n_open = (size_t)clpi_n_open(c);
     for (int i = 0; i < s->n; i++)
-        if (!strcmp(s->items[i].params, s->items[s->n].params))
-            return false;
+        if (!memcmp(s->items[i].values, values, n_open * sizeof *values))
+            return true;
+    int64_t *kept = CLPI_NEW_N(&s->arena, int64_t, n_open);
+    const char *params = clpi_point_params(c, values, &s->arena);
+    if (!kept || !params)
+        return false;
+    memcpy(kept, values, n_open * sizeof *values);
+    s->items[s->n++] = (sweep_point){ .values = kept, .params = params };
     return true;
 }
 
-static void choose_all(const lists *l, sweep *s, int n_most)
+static bool choose_all(const clpi_choices *c, sweep *s)
 {
-    for (int64_t k = 0; k < l->n_all && s->n < n_most; k++) {
-        int64_t values[MAX_LISTS], rest = k;
-        for (int i = l->n - 1; i >= 0; i--) {
-            values[i] = l->items[i]->values[rest % l->items[i]->n_values];
-            rest /= l->items[i]->n_values;
-        }
-        put_params(l, values, &s->items[s->n++]);
+    int64_t values[CLPI_MAX_OPEN];
+    for (int i = 1; i <= s->n_all; i++) {
+        clpi_point(c, i, values);
+        if (!add_point(c, s, values))
+            return false;
     }
+    return true;
 }
 
 /* Where in a list the value stands that is `step` away from the parameter's own: 0, 1 behind it, 1 before it, 2 behind it, ... -1: there
@@ -121,22 +92,22 @@ static int place_near(const clpi_tune *list, int step)
 }
 
 /* The parameters as they are, then one of them changed, neighbours first. */
-static void choose_near(const lists *l, sweep *s, int n_most)
+static bool choose_near(const clpi_choices *c, sweep *s, int n_most)
 {
-    int64_t values[MAX_LISTS];
-    for (int i = 0; i < l->n; i++)
-        values[i] = l->items[i]->value;
-    put_params(l, values, &s->items[s->n++]);
+    int64_t values[CLPI_MAX_OPEN];
+    clpi_point(c, 0, values);
+    bool ok = add_point(c, s, values);
     for (int step = 1; step < 64; step++)
-        for (int i = 0; i < l->n && s->n < n_most; i++) {
-            const int at = place_near(l->items[i], step);
+        for (int i = 0; ok && i < clpi_n_open(c) && s->n < n_most; i++) {
+            const clpi_tune *list = clpi_open_list(c, i);
+            const int at = place_near(list, step);
             if (at < 0)
                 continue;
-            values[i] = l->items[i]->values[at];
-            put_params(l, values, &s->items[s->n]);
-            values[i] = l->items[i]->value;
-            s->n += is_new(s);
+            values[i] = list->values[at];
+            ok = add_point(c, s, values);
+            values[i] = list->value;
         }
+    return ok;
 }
 
 /* Building and running takes a while: on a terminal it is said what is under way. */
@@ -149,42 +120,30 @@ static void say_progress(const job *j, const char *what, int i, int n)
         fprintf(stderr, " (%d of %d)", i + 1, n);
 }
 
-static int try_point(job *j, const clp_array *args, const clp_roofline_opts *opts, sweep_point *p)
+static void try_point(job *j, const clp_array *args, const clp_roofline_opts *opts, sweep_point *p)
 {
-    char *params = malloc(strlen(p->params) + (j->o->params ? strlen(j->o->params) : 0) + 3);
-    if (!params)
-        return fail("out of memory");
-    sprintf(params, "%s%s%s", j->o->params ? j->o->params : "", j->o->params ? ", " : "", p->params);
-    clp_status st = job_variant(j, params, &p->kernel);
+    clp_status st = job_variant(j, p->values, &p->kernel);
     if (!st)
         st = clp_roofline(p->kernel, args, j->n, opts, &p->at);
     if (st)
         snprintf(p->why, sizeof p->why, "%.*s", (int)strcspn(clp_last_error(j->ctx), "\n"), clp_last_error(j->ctx));
-    free(params);
-    return DONE;
 }
 
 static int sweep_points(job *j, const clp_array *args, const clp_roofline_opts *opts, sweep *s)
 {
-    lists l;
+    const clpi_choices *c = j->member->choices;
     const int n_most = j->o->n_points < 0 ? USUAL_POINTS : j->o->n_points;
-    int status = find_lists(j, &l);
+    if (!c || n_most == 0)
+        return DONE;
     s->items = calloc((size_t)n_most + 1, sizeof *s->items);
-    if (!status && !s->items)
-        status = fail("out of memory");
-    if (!status && l.n > 0 && n_most > 0) {
-        s->n_all = l.n_all;
-        if (l.n_all <= n_most)
-            choose_all(&l, s, n_most);
-        else
-            choose_near(&l, s, n_most);
-    }
-    for (int i = 0; !status && i < s->n; i++) {
+    s->n_all = clpi_n_points(c) - 1;           /* the defaults come beside those of the lists */
+    if (!s->items || !(s->n_all <= n_most ? choose_all(c, s) : choose_near(c, s, n_most)))
+        return fail("out of memory");
+    for (int i = 0; i < s->n; i++) {
         say_progress(j, s->items[i].params, i, s->n);
-        status = try_point(j, args, opts, &s->items[i]);
+        try_point(j, args, opts, &s->items[i]);
     }
-    clpi_arena_done(&l.arena);
-    return status;
+    return DONE;
 }
 
 /* ---- In the terminal ---- */
@@ -250,7 +209,7 @@ static void print_sweep(const sweep *s)
         width = (int)strlen(s->items[i].params) > width ? (int)strlen(s->items[i].params) : width;
     printf("\n  With other block sizes");
     if (s->n_all > s->n)
-        printf(" (%d of %lld points of the lists)", s->n, (long long)s->n_all);
+        printf(" (%d of %d points of the lists)", s->n, s->n_all);
     printf(":\n  %-*s %12s %12s %10s %12s %12s %12s\n", width, "", "blocks", "as they come", "ops/byte", "time", "operations/s", "% attainable");
     for (int i = 0; i < s->n; i++) {
         const sweep_point *p = &s->items[i];
@@ -341,6 +300,7 @@ static int report(job *j, const clp_array *args)
     clp_roofline_point at;
     sweep s = { 0 };
     j->is_silent = true;
+    clpi_arena_init(&s.arena, &j->ctx->env);
     job_run_opts(j, &run);
     clp_roofline_opts opts = { .run = &run, .n_runs = j->o->n_runs, .measure = j->o->measure };
     say_progress(j, "running, and measuring what is not known of the device", 0, 0);
@@ -349,7 +309,7 @@ static int report(job *j, const clp_array *args)
     int status = st ? DONE : sweep_points(j, args, &opts, &s);
     say_progress(j, "", 0, 0);
     if (st)
-        return fail_job(j);
+        status = fail_job(j);
     if (!status && j->o->svg)
         status = svg_write_roofline(j->o->svg, j, &at, &s);
     if (!status && j->o->json) {
@@ -368,6 +328,7 @@ static int report(job *j, const clp_array *args)
     for (int i = 0; i < s.n; i++)
         clp_kernel_free(s.items[i].kernel);
     free(s.items);
+    clpi_arena_done(&s.arena);
     return status;
 }
 

@@ -141,6 +141,7 @@ typedef struct job {
     const options   *o;
     clp_context     *ctx;
     clp_kernel      *kernel;
+    clp_kernel      *member;      /* as it stands in the text: the same without --batch */
     const clpi_ir   *ir;
     const clpi_plan *plan;
     int              n;           /* operands that a run takes */
@@ -158,17 +159,22 @@ int  job_open_text(job *j, const options *o, const char *device); /* the same fo
 enum { MAKE_UP_MISSING = 1, SHAPES_ONLY = 2 };     /* SHAPES_ONLY: of made-up arrays only those have content that index maps read */
 int  job_arrays(job *j, unsigned how);             /* how: a set of these */
 void job_run_opts(const job *j, clp_run_opts *out);
-/* The kernel with other parameters, for the arrays that are there; the caller frees it. The job's ir must have its source. */
-clp_status job_variant(const job *j, const char *params, clp_kernel **out_kernel);
+/* The kernel with other values of the parameters that it leaves open (run/choose.h); the caller frees it. */
+clp_status job_variant(const job *j, const int64_t *values, clp_kernel **out_kernel);
 /* args: the arrays in device buffers, scalars apart; arrays of one storage share one. buffers: [n] to be freed, NULL where none. */
 int  job_buffers(job *j, clp_array *args, clp_buffer **buffers);
 void job_done(job *j);
 void job_dump(const char *stage, const char *kernel, const char *text, void *user);     /* of contexts with --tuned */
 int  fail_job(const job *j);       /* fail_library; a fault at a place of the kernel's text comes with the source line there */
-/* A name that the kernel does not have, where an option wants one of names: "--dim: there is no dim M in k; it has N, K". */
-int  fail_name(const job *j, const char *option, const char *what, const char *name, const char *const *names, int n);
-int  job_axis(const job *j, const char *option, const char *name);     /* the axis of that name; -1: reported */
 int  job_operand(const job *j, int i);                             /* the operand's number in the IR of array i */
+
+/* ---- names.c: what options name of a kernel ---- */
+
+/* "--dim: there is no dim M in k; it has N, K"; returns FAILED. */
+int  fail_name(const job *j, const char *option, const char *what, const char *name, const char *const *names, int n);
+int  job_find(const job *j, const char *name);                         /* the array or scalar of that name; -1: none */
+int  job_names(const job *j);                                          /* whether -i, -s and -o name what can take them */
+int  job_axis(const job *j, const char *option, const char *name);     /* the axis of that name; -1: reported */
 
 /* ---- count.c: work and traffic of a launch ---- */
 
@@ -217,13 +223,14 @@ int  svg_write_map(const char *path, const job *j, const clpi_bound *bound, int 
 
 /* The launch with other block sizes. */
 typedef struct sweep_point {
-    char params[160];             /* "bm=64, bn=128" */
+    const int64_t *values;        /* of the parameters that -p leaves open */
+    const char    *params;        /* "bm=64, bn=128" */
     char why[240];                /* it could not be had or run; "": it was */
     clp_kernel *kernel;           /* whose names `at` has */
     clp_roofline_point at;
 } sweep_point;
 
-typedef struct sweep { sweep_point *items; int n; int64_t n_all; } sweep;     /* n_all: points of the lists */
+typedef struct sweep { clpi_arena arena; sweep_point *items; int n, n_all; } sweep;     /* n_all: points of the lists */
 
 int  svg_write_roofline(const char *path, const job *j, const clp_roofline_point *at, const sweep *s);
 

@@ -79,6 +79,10 @@ bn=4
 bn=8
 END_OF_POINTS
 
+# What is set before -p stays set: matmul_nt is matmul with tb=true.
+expect 0 '"points": [{"params": "bm=128, bn=128, bk=128", "programs": 1' -- roofline matmul_nt $on --dim M=8,N=9,K=10 --points 1 --json
+expect 0 '"points": [{"params": "bm=8, bn=4", "programs": 54' -- $mm --batch x,z --dim B=2 --points 1 --json
+
 # A point that cannot be had says why, and the others are there.
 expect 0 "small requires b < 4" -- roofline k.plk:small $on -i x=iota:8
 expect 0 '"params": "b=4", "error": "k.plk:11:31: small requires b < 4; N is 8, b is 4"' -- roofline k.plk:small $on -i x=iota:8 --json
