@@ -14,9 +14,13 @@ static clp_status no_operand(clpi_env *env, const clpi_ir *ir, clpi_arena *arena
         return CLP_ERR_OOM;
     for (int i = 0; i < ir->n_operands; i++)
         names[i] = ir->operands[i].name;
-    const char *near = clpi_nearest(name, names, ir->n_operands);
-    return clpi_fail(env, CLP_ERR_ARG, "batch of %s: there is no operand %s%s%s%s", ir->name, name, near ? "; did you mean " : "",
-                     near ? near : "", near ? "?" : "");
+    clpi_str s;
+    clpi_str_init(&s, env);
+    clpi_str_add(&s, "batch of %s: there is no operand %s", ir->name, name);
+    clpi_suggest(&s, name, names, ir->n_operands);
+    const clp_status status = s.failed ? CLP_ERR_OOM : clpi_fail(env, CLP_ERR_ARG, "%s", s.text);
+    clpi_str_done(&s);
+    return status;
 }
 
 /* Marks the operands that a list as "x, o" names. */

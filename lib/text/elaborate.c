@@ -35,6 +35,20 @@ void clpi_say(clpi_elab *e, clpi_pos pos, const char *format, ...)
     clpi_str_done(&s);
 }
 
+void clpi_say_none_of(clpi_elab *e, clpi_pos pos, const char *name, const char *const *names, int n, const char *format, ...)
+{
+    clpi_str s;
+    clpi_str_init(&s, e->env);
+    va_list args;
+    va_start(args, format);
+    clpi_str_add_v(&s, format, args);
+    va_end(args);
+    clpi_suggest(&s, name, names, n);
+    e->diag->failed = e->diag->failed || s.failed;
+    report(e, pos, s.text);
+    clpi_str_done(&s);
+}
+
 clpi_pos clpi_shown_pos(const clpi_elab *e, clpi_pos pos)
 {
     return e->call_pos.line ? e->call_pos : pos;

@@ -112,6 +112,8 @@ typedef struct clpi_elab {
 /* ---- elaborate.c ---- */
 void clpi_elab_init(clpi_elab *e, clpi_env *env, clpi_arena *arena, clpi_diag *diag, clpi_build *b);
 void clpi_say(clpi_elab *e, clpi_pos pos, const char *format, ...) CLP_PRINTF(3, 4);
+/* With the nearest of names behind it, or all of them: of a name that is none. */
+void clpi_say_none_of(clpi_elab *e, clpi_pos pos, const char *name, const char *const *names, int n, const char *format, ...) CLP_PRINTF(6, 7);
 clpi_pos clpi_shown_pos(const clpi_elab *e, clpi_pos pos);       /* the place in the user's text */
 static inline void clpi_at_pos(clpi_elab *e, clpi_pos pos) { e->b->pos = clpi_shown_pos(e, pos); }
 bool clpi_step(clpi_elab *e, clpi_pos pos);                      /* false: stop here */

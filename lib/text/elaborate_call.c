@@ -33,9 +33,7 @@ static int param_of(clpi_elab *e, const clpi_builtin *builtin, const clpi_arg *a
     for (int k = 0; k < n; k++)
         if (strcmp(builtin->params[k], arg->name) == 0)
             return k;
-    const char *nearest = clpi_nearest(arg->name, builtin->params, n);
-    clpi_say(e, arg->pos, "`%s` has no argument named `%.40s`%s%s%s", builtin->name, arg->name, nearest ? "; did you mean `" : "",
-             nearest ? nearest : "", nearest ? "`?" : "");
+    clpi_say_none_of(e, arg->pos, arg->name, builtin->params, n, "`%s` has no argument named `%.40s`", builtin->name, arg->name);
     return -1;
 }
 
@@ -163,7 +161,10 @@ static int fn_param_of(clpi_elab *e, const clpi_fn_decl *fn, const clpi_arg *arg
     for (uint32_t k = 0; k < fn->params.n; k++)
         if (strcmp(fn->params.items[k].name.text, arg->name) == 0)
             return (int)k;
-    clpi_say(e, arg->pos, "`%s` has no argument named `%.40s`", fn->name.text, arg->name);
+    struct { const char **items; uint32_t n, cap; } names = { 0 };
+    for (uint32_t k = 0; k < fn->params.n; k++)
+        (void)CLPI_PUSH(e->arena, &names, fn->params.items[k].name.text);
+    clpi_say_none_of(e, arg->pos, arg->name, names.items, (int)names.n, "`%s` has no argument named `%.40s`", fn->name.text, arg->name);
     return -1;
 }
 

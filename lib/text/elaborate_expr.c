@@ -105,12 +105,7 @@ bool clpi_eval_dtype(clpi_elab *e, const clpi_expr *x, clp_dtype *out)
         const char *names[CLP_N_DTYPES] = { NULL };
         for (int d = 1; d < CLP_N_DTYPES; d++)
             names[d] = clp_dtype_name((clp_dtype)d);
-        clpi_str s;
-        clpi_str_init(&s, e->env);
-        clpi_str_add(&s, "unknown dtype `%.40s`", x->name);
-        clpi_suggest(&s, x->name, names, CLP_N_DTYPES);
-        clpi_say(e, x->pos, "%s", s.text);
-        clpi_str_done(&s);
+        clpi_say_none_of(e, x->pos, x->name, names, CLP_N_DTYPES, "unknown dtype `%.40s`", x->name);
         return false;
     }
     clpi_meaning m = clpi_eval(e, x);

@@ -88,13 +88,10 @@ static void say_no_param(clpi_elab *e, clpi_diag *diag, const clpi_name *name)
     struct { const char **items; uint32_t n, cap; } names = { 0 };
     for (uint32_t i = 0; i < e->kernel->params.n; i++)
         (void)CLPI_PUSH(e->arena, &names, e->kernel->params.items[i].name.text);
-    clpi_str s;
-    clpi_str_init(&s, e->env);
-    clpi_str_add(&s, "%s has no parameter `%.40s`", e->kernel->name.text, name->text);
-    clpi_suggest(&s, name->text, names.items, (int)names.n);
-    e->diag->failed = e->diag->failed || s.failed;
-    clpi_diag_add(diag, name->pos, "%s", s.text);
-    clpi_str_done(&s);
+    clpi_diag *of_file = e->diag;
+    e->diag = diag;
+    clpi_say_none_of(e, name->pos, name->text, names.items, (int)names.n, "%s has no parameter `%.40s`", e->kernel->name.text, name->text);
+    e->diag = of_file;
 }
 
 /* ---- Binding ----------------------------------------------------------------------------------------------------- */

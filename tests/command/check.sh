@@ -88,7 +88,7 @@ expect 0 "[ 6  8 10]]" -- run two.plk:double $on -i x=iota:2x3 -i o=ones:2x3 -p 
 expect 0 "block [_, 2, 2] at (batch, i, j)" -- emit two.plk:number --batch o
 expect 0 "(1, 0, 1)" -- show two.plk:number --batch o --dim M=4,N=4,B=2
 expect 1 "o is written and not among its operands" -- run two.plk:double $on -i x=iota:3 --batch x
-expect 1 "there is no operand z" -- emit two.plk:double --batch x,z
+expect 1 "there is no operand z; there is x, o" -- emit two.plk:double --batch x,z
 expect 2 "expected NAME" -- emit two.plk:double --batch
 
 # Checked code says what the interpreter says.

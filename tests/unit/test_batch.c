@@ -147,7 +147,7 @@ Test(batch, refuses_what_has_no_meaning)
     FAILS(ctx, CLP_ERR_ARG, "batch of k: s is scratch, of which each program of the batch has its own", clp_kernel_batch(k, "y, o, z, s", &out));
     FAILS(ctx, CLP_ERR_ARG, "batch of k: n decides the grid, a shape or a condition, which all members share",
           clp_kernel_batch(k, "y, o, z, n", &out));
-    FAILS(ctx, CLP_ERR_ARG, "batch of k: there is no operand unwriten; did you mean unwritten?", clp_kernel_batch(k, "unwriten", &out));
+    FAILS(ctx, CLP_ERR_ARG, "batch of k: there is no operand unwriten; did you mean `unwritten`?", clp_kernel_batch(k, "unwriten", &out));
     FAILS(ctx, CLP_ERR_ARG, "batch of k: o is named twice", clp_kernel_batch(k, "o, o", &out));
     FAILS(ctx, CLP_ERR_ARG, "batch of k: names of operands, as \"x, o\", were expected, got \"\"", clp_kernel_batch(k, "", &out));
     FAILS(ctx, CLP_ERR_ARG, "were expected, got \"y, \"", clp_kernel_batch(k, "y, ", &out));
