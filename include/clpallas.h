@@ -354,7 +354,7 @@ typedef struct clp_finding {
     int              n_axes;
     int              n_programs;       /* 0, 1, 2 */
     const int64_t   *programs[2];      /* [n_axes] program ids */
-    int              n_accesses;       /* 0, 1, 2: of the programs, in turn */
+    int              n_accesses;       /* 0, 1, 2: of the programs, in turn; of a block outside: the one index map */
     clp_position     accesses[2];
     const char      *axis;             /* races: the grid axis that would have to be `arbitrary`; NULL: none would do */
     const char      *message;          /* one line */
