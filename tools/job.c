@@ -47,6 +47,12 @@ static char *read_all(FILE *f, size_t *out_n)
     return text;
 }
 
+/* A name without a path that is no file. */
+static bool is_standard(const options *o)
+{
+    return strcmp(o->file, "-") != 0 && access(o->file, F_OK) && !strpbrk(o->file, "/.");
+}
+
 static clp_status load_kernel(job *j)
 {
     const options *o = j->o;
@@ -58,7 +64,7 @@ static clp_status load_kernel(job *j)
         free(text);
         return st;
     }
-    if (access(o->file, F_OK) && !strpbrk(o->file, "/."))
+    if (is_standard(o))
         return clp_kernel_standard(j->ctx, o->kernel ? o->kernel : o->file, o->params, &j->member);
     return clp_kernel_from_file(j->ctx, o->file, o->kernel, o->params, &j->member);
 }
@@ -114,7 +120,10 @@ static int open_for(job *j, const options *o, const char *device, bool text_only
     if (clp_context_new(&opts, &j->ctx))
         return fail_library(NULL);
     const double start = clpi_now();
-    if (load_kernel(j) || batch_kernel(o, j->member, &j->kernel))
+    const clp_status st = load_kernel(j);
+    if (st == CLP_ERR_ARG && is_standard(o) && !strstr(clp_last_error(j->ctx), ": error: "))
+        return fail("there is no file %s, and %s", o->file, clp_last_error(j->ctx));
+    if (st || batch_kernel(o, j->member, &j->kernel))
         return fail_library(j->ctx);
     j->build_s = clpi_now() - start;
     j->ir = j->kernel->ir;

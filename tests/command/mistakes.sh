@@ -30,6 +30,8 @@ expect 1 "x: ones.npz: No such file or directory" -- run k.plk:twice $on -i x=on
 expect 2 "there is no command rnu; did you mean run?" -- rnu k.plk
 expect 2 "run: there is no option --verfy; did you mean --verify?" -- run k.plk:twice --verfy
 expect 2 "there is no option --shuffles; clpallas run --help" -- run k.plk:twice --shuffles 3
+expect 1 "there is no file matmull, and there is no standard kernel matmull; did you mean matmul?" -- run matmull
+expect 1 "parameters:1:1: error: add has no parameter" -- run add -p nonesuch=1
 expect 1 "--dim: there is no dim M in twice; it has N" -- run k.plk:twice $on --dim M=4
 expect 1 "--box: there is no axis row in twice; it has i" -- run k.plk:twice $on -i x=ones:4 --box row=0:1
 expect 1 "--trace: there is no axis row in twice; it has i" -- show k.plk:twice -i x=ones:4 --trace row=0
