@@ -7,85 +7,18 @@
 
 #include <string.h>
 
-/* ---- Steps, tiles, nests ---- */
-
-static clpi_step *add_step(clpi_lower *l, clpi_steps *steps, clpi_step_kind kind, uint32_t op)
-{
-    clpi_step *s = CLPI_NEW(l->p->arena, clpi_step);
-    if (!s || !CLPI_PUSH(l->p->arena, steps, s)) {
-        l->failed = true;
-        return NULL;
-    }
-    s->kind = kind;
-    s->op = op;
-    s->tile = s->tile2 = s->index = s->lo = s->hi = s->condition = -1;
-    return s;
-}
-
-static int add_tile(clpi_lower *l, const clpi_type *type)
-{
-    clpi_tile t = { .dtype = type->dtype, .rank = type->rank, .operand = -1 };
-    memcpy(t.shape, type->shape, sizeof t.shape);
-    if (!CLPI_PUSH(l->p->arena, &l->p->tiles, t)) {
-        l->failed = true;
-        return 0;
-    }
-    return (int)l->p->tiles.n - 1;
-}
-
-static clpi_nest *new_nest(clpi_lower *l, const int64_t *shape, int rank)
-{
-    clpi_nest *n = clpi_nest_new(l->p->arena);
-    if (!n) {
-        l->failed = true;
-        return NULL;
-    }
-    n->rank = rank;
-    if (rank > 0)
-        memcpy(n->extent, shape, (size_t)rank * sizeof *shape);
-    l->seen.n = 0;
-    return n;
-}
-
-static void identity(clpi_ix *ix, int rank)
-{
-    for (int d = 0; d < rank; d++)
-        ix[d] = (clpi_ix){ .dim = d, .mul = 1, .node = -1 };
-}
-
-/* A step with a nest over shape, and in ix the coordinates of a point of it. */
-static clpi_nest *add_nest(clpi_lower *l, clpi_steps *steps, uint32_t op, const int64_t *shape, int rank, clpi_ix *ix)
-{
-    clpi_step *s = add_step(l, steps, CLPI_STEP_NEST, op);
-    clpi_nest *n = new_nest(l, shape, rank);
-    if (!s || !n)
-        return NULL;
-    s->nest = n;
-    identity(ix, rank);
-    return n;
-}
-
-static void add_out(clpi_lower *l, clpi_nest *n, clpi_out out)
-{
-    if (!CLPI_PUSH(l->p->arena, &n->outs, out))
-        l->failed = true;
-}
-
-static void store_out(clpi_lower *l, clpi_nest *n, int access, int value)
-{
-    add_out(l, n, (clpi_out){ .kind = CLPI_OUT_STORE, .access = access, .value = value, .value2 = -1, .old = -1 });
-}
+/* ---- Values with tiles ---- */
 
 /* tile = v, for a value of any shape that broadcasts nowhere. */
-static void emit_copy(clpi_lower *l, clpi_steps *steps, int tile, clp_val v, uint32_t op)
+static void copy_to(clpi_lower *l, clpi_steps *steps, int tile, clp_val v, uint32_t op)
 {
     const clpi_type *t = clpi_type_of(l->p->ir, v);
     clpi_ix ix[CLP_MAX_RANK];
-    clpi_nest *n = add_nest(l, steps, op, t->shape, t->rank, ix);
+    clpi_nest *n = clpi_nest_add(l, steps, op, t->shape, t->rank, ix);
     if (!n)
         return;
     int value = clpi_node_of(l, n, v, ix);
-    store_out(l, n, clpi_access_tile(l, n, tile, ix), value);
+    clpi_store_add(l, n, clpi_access_tile(l, n, tile, ix), value);
 }
 
 /* The tile of a value; what is computed where it is used, leaves and constants too, gets one here. */
@@ -93,17 +26,15 @@ static int own_tile(clpi_lower *l, clpi_steps *steps, clp_val v, uint32_t op)
 {
     if (l->tile_of[v.id] >= 0)
         return l->tile_of[v.id];
-    int tile = add_tile(l, clpi_type_of(l->p->ir, v));
-    emit_copy(l, steps, tile, v, op);
+    int tile = clpi_tile_add(l, clpi_type_of(l->p->ir, v));
+    copy_to(l, steps, tile, v, op);
     return tile;
 }
 
-/* ---- Values with tiles ---- */
-
 static void lower_value(clpi_lower *l, clpi_steps *steps, uint32_t v)
 {
-    int tile = add_tile(l, clpi_type_of(l->p->ir, (clp_val){ v }));
-    emit_copy(l, steps, tile, (clp_val){ v }, v);
+    int tile = clpi_tile_add(l, clpi_type_of(l->p->ir, (clp_val){ v }));
+    copy_to(l, steps, tile, (clp_val){ v }, v);
     l->tile_of[v] = tile;
 }
 
@@ -120,7 +51,7 @@ static void lower_reduce(clpi_lower *l, clpi_steps *steps, uint32_t v)
     const clpi_op *op = &ir->ops.items[v];
     const clpi_type *from = clpi_type_of(ir, clpi_args(ir, op)[0]), *to = clpi_type_of(ir, (clp_val){ v });
     clpi_ix ix[CLP_MAX_RANK], out[CLP_MAX_RANK];
-    clpi_nest *n = add_nest(l, steps, v, from->shape, from->rank, ix);
+    clpi_nest *n = clpi_nest_add(l, steps, v, from->shape, from->rank, ix);
     if (!n)
         return;
     int r = 0;
@@ -131,16 +62,9 @@ static void lower_reduce(clpi_lower *l, clpi_steps *steps, uint32_t v)
     clp_dtype acc = sum_dtype(op->kind, to->dtype);
     if (op->kind != CLP_OP_argmax && op->kind != CLP_OP_argmin)
         value = clpi_node_cast(l, n, value, acc);
-    int tile = add_tile(l, to);
-    add_out(l, n,
-            (clpi_out){ .kind = CLPI_OUT_REDUCE,
-                        .op = op->kind,
-                        .access = clpi_access_tile(l, n, tile, out),
-                        .value = value,
-                        .value2 = -1,
-                        .reduced = (uint32_t)op->attr,
-                        .dtype = acc,
-                        .old = -1 });
+    int tile = clpi_tile_add(l, to);
+    clpi_out_add(l, n, (clpi_out){ .kind = CLPI_OUT_REDUCE, .op = op->kind, .access = clpi_access_tile(l, n, tile, out), .value = value,
+                                   .value2 = -1, .reduced = (uint32_t)op->attr, .dtype = acc, .old = -1 });
     l->tile_of[v] = tile;
 }
 
@@ -150,15 +74,15 @@ static void lower_scan(clpi_lower *l, clpi_steps *steps, uint32_t v)
     const clpi_op *op = &ir->ops.items[v];
     const clpi_type *t = clpi_type_of(ir, (clp_val){ v });
     clpi_ix ix[CLP_MAX_RANK];
-    clpi_nest *n = add_nest(l, steps, v, t->shape, t->rank, ix);
+    clpi_nest *n = clpi_nest_add(l, steps, v, t->shape, t->rank, ix);
     if (!n)
         return;
     clp_dtype acc = sum_dtype(op->kind, t->dtype);
     int value = clpi_node_cast(l, n, clpi_node_of(l, n, clpi_args(ir, op)[0], ix), acc);
     int scan = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_SCAN, .op = op->kind, .dtype = acc, .from = acc, .args = { value }, .n_args = 1,
                                                 .ix = { .dim = (int)(op->attr / 2), .mul = 1, .node = -1 }, .bits = op->attr & 1 });
-    int rounded = clpi_node_cast(l, n, scan, t->dtype), tile = add_tile(l, t);
-    store_out(l, n, clpi_access_tile(l, n, tile, ix), rounded);
+    int rounded = clpi_node_cast(l, n, scan, t->dtype), tile = clpi_tile_add(l, t);
+    clpi_store_add(l, n, clpi_access_tile(l, n, tile, ix), rounded);
     l->tile_of[v] = tile;
 }
 
@@ -167,9 +91,9 @@ static void lower_sort(clpi_lower *l, clpi_steps *steps, uint32_t v)
     const clpi_ir *ir = l->p->ir;
     const clpi_op *op = &ir->ops.items[v];
     const clpi_type *t = clpi_type_of(ir, (clp_val){ v });
-    int tile = add_tile(l, t), tile2 = add_tile(l, t);
-    emit_copy(l, steps, tile, clpi_args(ir, op)[0], v);
-    clpi_step *s = add_step(l, steps, CLPI_STEP_SORT, v);
+    int tile = clpi_tile_add(l, t), tile2 = clpi_tile_add(l, t);
+    copy_to(l, steps, tile, clpi_args(ir, op)[0], v);
+    clpi_step *s = clpi_step_add(l, steps, CLPI_STEP_SORT, v);
     if (!s)
         return;
     s->tile = tile;
@@ -182,95 +106,52 @@ static void lower_concat(clpi_lower *l, clpi_steps *steps, uint32_t v)
 {
     const clpi_ir *ir = l->p->ir;
     const clpi_op *op = &ir->ops.items[v];
-    int tile = add_tile(l, clpi_type_of(ir, (clp_val){ v })), axis = (int)op->attr;
+    int tile = clpi_tile_add(l, clpi_type_of(ir, (clp_val){ v })), axis = (int)op->attr;
     int64_t at = 0;
     for (uint32_t i = 0; i < op->n_args; i++) {
         const clpi_type *part = clpi_type_of(ir, clpi_args(ir, op)[i]);
         clpi_ix ix[CLP_MAX_RANK];
-        clpi_nest *n = add_nest(l, steps, v, part->shape, part->rank, ix);
+        clpi_nest *n = clpi_nest_add(l, steps, v, part->shape, part->rank, ix);
         if (!n)
             return;
         int value = clpi_node_of(l, n, clpi_args(ir, op)[i], ix);
         ix[axis].add = at;
-        store_out(l, n, clpi_access_tile(l, n, tile, ix), value);
+        clpi_store_add(l, n, clpi_access_tile(l, n, tile, ix), value);
         at += part->shape[axis];
     }
     l->tile_of[v] = tile;
 }
 
-static clpi_nest *dot_side(clpi_lower *l, clp_val v, int *out_value)
+static clpi_nest *dot_side(clpi_lower *l, clp_val v, int n_batch, int *out_value)
 {
     const clpi_type *t = clpi_type_of(l->p->ir, v);
     clpi_ix ix[CLP_MAX_RANK];
-    clpi_nest *n = new_nest(l, t->shape, t->rank);
+    clpi_nest *n = clpi_nest_over(l, t->shape, t->rank, ix);
     if (!n)
         return NULL;
-    identity(ix, t->rank);
+    n->n_outer = n_batch;
     *out_value = clpi_node_of(l, n, v, ix);
     return n;
-}
-
-/* dest = dest + tile */
-static void add_to(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, int tile)
-{
-    const clpi_type *t = clpi_type_of(l->p->ir, (clp_val){ v });
-    clpi_ix ix[CLP_MAX_RANK];
-    clpi_nest *n = add_nest(l, steps, v, t->shape, t->rank, ix);
-    if (!n)
-        return;
-    const int tiles[2] = { dest, tile };
-    clpi_node sum = { .kind = CLPI_NODE_EW, .op = CLP_OP_add, .dtype = t->dtype, .from = t->dtype, .n_args = 2 };
-    for (int i = 0; i < 2; i++)
-        sum.args[i] = clpi_node_add(l, n, (clpi_node){ .kind = CLPI_NODE_LOAD, .dtype = t->dtype, .access = clpi_access_tile(l, n, tiles[i], ix) });
-    store_out(l, n, clpi_access_tile(l, n, dest, ix), clpi_node_add(l, n, sum));
-}
-
-/* A row of sums (row_dot.c), as dest or added to it. */
-static void lower_row_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, const clpi_dot *d)
-{
-    const int tile = d->accumulates ? add_tile(l, clpi_type_of(l->p->ir, (clp_val){ v })) : d->dest;
-    int64_t shape[CLP_MAX_RANK];
-    clpi_ix ix[CLP_MAX_RANK];
-    memcpy(shape, d->b->extent, sizeof shape);
-    shape[d->n_batch] = d->n;
-    shape[d->n_batch + 1] = d->k;
-    clpi_nest *n = add_nest(l, steps, v, shape, d->n_batch + 2, ix);
-    if (n)
-        add_out(l, n, clpi_row_dot(l, n, v, d, ix, tile));
-    if (d->accumulates)
-        add_to(l, steps, v, d->dest, tile);
 }
 
 static void lower_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, bool accumulates)
 {
     const clpi_ir *ir = l->p->ir;
-    const clpi_op *op = &ir->ops.items[v];
+    const clp_val x = clpi_args(ir, &ir->ops.items[v])[0], y = clpi_args(ir, &ir->ops.items[v])[1];
     const clpi_type *t = clpi_type_of(ir, (clp_val){ v });
-    clp_val x = clpi_args(ir, op)[0], y = clpi_args(ir, op)[1];
-    clpi_dot *d = CLPI_NEW(l->p->arena, clpi_dot);
-    if (!d)
-        return;
-    d->n_batch = t->rank - 2;
-    d->m = t->shape[t->rank - 2];
-    d->n = t->shape[t->rank - 1];
-    d->k = clpi_type_of(ir, x)->shape[t->rank - 1];
-    d->acc = t->dtype;
-    d->a = dot_side(l, x, &d->a_value);
-    d->b = dot_side(l, y, &d->b_value);
-    if (!d->a || !d->b)
-        return;
-    d->a->n_outer = d->b->n_outer = d->n_batch;
-    d->dest = dest >= 0 ? dest : add_tile(l, t);
-    d->accumulates = accumulates;
     if (dest < 0)
-        l->tile_of[v] = d->dest;
-    if (clpi_is_row_dot(d)) {
-        lower_row_dot(l, steps, v, d);
+        dest = l->tile_of[v] = clpi_tile_add(l, t);
+    if (clpi_lower_row_dot(l, steps, v, dest, accumulates))
         return;
-    }
-    clpi_step *s = add_step(l, steps, CLPI_STEP_DOT, v);
-    if (s)
-        s->dot = d;
+    clpi_step *s = clpi_step_add(l, steps, CLPI_STEP_DOT, v);
+    clpi_dot *d = CLPI_NEW(l->p->arena, clpi_dot);
+    if (!s || !d)
+        return;
+    *d = (clpi_dot){ .acc = t->dtype, .n_batch = t->rank - 2, .m = t->shape[t->rank - 2], .n = t->shape[t->rank - 1],
+                     .k = clpi_type_of(ir, x)->shape[t->rank - 1], .dest = dest, .accumulates = accumulates };
+    d->a = dot_side(l, x, d->n_batch, &d->a_value);
+    d->b = dot_side(l, y, d->n_batch, &d->b_value);
+    s->dot = d;
 }
 
 /* ---- Effects ---- */
@@ -305,14 +186,14 @@ static void lower_store(clpi_lower *l, clpi_steps *steps, uint32_t v)
         int64_t shape[CLP_MAX_RANK];
         int rank = clpi_place_rank(ir, op, shape);
         clpi_ix ix[CLP_MAX_RANK];
-        clpi_nest *n = add_nest(l, steps, v, shape, rank, ix);
+        clpi_nest *n = clpi_nest_add(l, steps, v, shape, rank, ix);
         if (!n)
             return;
         int node = clpi_node_of(l, n, value, ix);
         int access = clpi_access_place(l, n, op, ix);
         for (int d = 0; d < n->accesses.items[access].rank; d++)
             n->in_order = n->in_order || clpi_subs(ir, op)[d].kind == CLPI_SUB_TILE;
-        store_out(l, n, access, node);
+        clpi_store_add(l, n, access, node);
     }
     if (dot)
         lower_dot(l, steps, dot, l->p->scratch_tile[op->operand], true);
@@ -325,7 +206,7 @@ static void lower_atomic(clpi_lower *l, clpi_steps *steps, uint32_t v)
     int64_t shape[CLP_MAX_RANK];
     int rank = clpi_place_rank(ir, op, shape);
     clpi_ix ix[CLP_MAX_RANK];
-    clpi_nest *n = add_nest(l, steps, v, shape, rank, ix);
+    clpi_nest *n = clpi_nest_add(l, steps, v, shape, rank, ix);
     if (!n)
         return;
     clpi_out out = { .kind = CLPI_OUT_ATOMIC,
@@ -336,9 +217,9 @@ static void lower_atomic(clpi_lower *l, clpi_steps *steps, uint32_t v)
     if (op->kind == CLP_OP_atomic_cas)
         out.value2 = clpi_node_of(l, n, clpi_op_value(ir, op, 1), ix);
     out.access = clpi_access_place(l, n, op, ix);
-    l->tile_of[v] = add_tile(l, clpi_type_of(ir, (clp_val){ v }));
+    l->tile_of[v] = clpi_tile_add(l, clpi_type_of(ir, (clp_val){ v }));
     out.old = clpi_access_tile(l, n, l->tile_of[v], ix);
-    add_out(l, n, out);
+    clpi_out_add(l, n, out);
 }
 
 static void lower_print(clpi_lower *l, clpi_steps *steps, uint32_t v)
@@ -351,7 +232,7 @@ static void lower_print(clpi_lower *l, clpi_steps *steps, uint32_t v)
     }
     for (uint32_t i = 0; i < op->n_args; i++)
         args[i] = own_tile(l, steps, clpi_args(l->p->ir, op)[i], v);
-    clpi_step *s = add_step(l, steps, CLPI_STEP_PRINT, v);
+    clpi_step *s = clpi_step_add(l, steps, CLPI_STEP_PRINT, v);
     if (s) {
         s->args = args;
         s->n_args = (int)op->n_args;
@@ -360,8 +241,8 @@ static void lower_print(clpi_lower *l, clpi_steps *steps, uint32_t v)
 
 static void lower_check(clpi_lower *l, clpi_steps *steps, uint32_t v)
 {
-    clpi_step *s = add_step(l, steps, CLPI_STEP_CHECK, v);
-    clpi_nest *n = new_nest(l, NULL, 0);
+    clpi_step *s = clpi_step_add(l, steps, CLPI_STEP_CHECK, v);
+    clpi_nest *n = clpi_nest_over(l, NULL, 0, NULL);
     clpi_step_check *check = CLPI_NEW(l->p->arena, clpi_step_check);
     if (!s || !n || !check) {
         l->failed = true;
@@ -386,7 +267,7 @@ static int *carried_tiles(clpi_lower *l, uint32_t op, uint32_t first_init, uint3
     *out_n = tiles ? n : 0;
     l->failed = l->failed || !tiles;
     for (uint32_t i = 0; i < *out_n; i++)
-        tiles[i] = add_tile(l, clpi_type_of(ir, clpi_args(ir, o)[first_init + i]));
+        tiles[i] = clpi_tile_add(l, clpi_type_of(ir, clpi_args(ir, o)[first_init + i]));
     return tiles;
 }
 
@@ -424,7 +305,7 @@ static void assign_carried(clpi_lower *l, clpi_steps *steps, const int *tiles, c
     uint32_t first = steps->n;
     bool reads = false;
     for (uint32_t i = 0; i < n; i++)
-        emit_copy(l, steps, tiles[i], values[i], op);
+        copy_to(l, steps, tiles[i], values[i], op);
     if (l->failed)
         return;
     for (uint32_t s = first; s < steps->n; s++)
@@ -435,20 +316,20 @@ static void assign_carried(clpi_lower *l, clpi_steps *steps, const int *tiles, c
     steps->n = first;
     int *fresh = CLPI_NEW_N(l->p->arena, int, n);
     for (uint32_t i = 0; fresh && i < n; i++) {
-        fresh[i] = add_tile(l, clpi_type_of(l->p->ir, values[i]));
-        emit_copy(l, steps, fresh[i], values[i], op);
+        fresh[i] = clpi_tile_add(l, clpi_type_of(l->p->ir, values[i]));
+        copy_to(l, steps, fresh[i], values[i], op);
     }
     for (uint32_t i = 0; fresh && i < n; i++) {
         const clpi_type *t = clpi_type_of(l->p->ir, values[i]);
         clpi_ix ix[CLP_MAX_RANK];
-        clpi_nest *nest = add_nest(l, steps, op, t->shape, t->rank, ix);
+        clpi_nest *nest = clpi_nest_add(l, steps, op, t->shape, t->rank, ix);
         if (!nest)
             return;
         int node = clpi_node_add(l, nest,
                                  (clpi_node){ .kind = CLPI_NODE_LOAD,
                                               .dtype = t->dtype,
                                               .access = clpi_access_tile(l, nest, fresh[i], ix) });
-        store_out(l, nest, clpi_access_tile(l, nest, tiles[i], ix), node);
+        clpi_store_add(l, nest, clpi_access_tile(l, nest, tiles[i], ix), node);
     }
 }
 
@@ -465,13 +346,13 @@ static void lower_for(clpi_lower *l, clpi_steps *steps, uint32_t v)
     int lo = own_tile(l, steps, clpi_args(ir, op)[0], v), hi = own_tile(l, steps, clpi_args(ir, op)[1], v);
     int *tiles = carried_tiles(l, v, 2, &n);
     assign_carried(l, steps, tiles, clpi_args(ir, op) + 2, n, v);
-    clpi_step *s = add_step(l, steps, CLPI_STEP_FOR, v);
+    clpi_step *s = clpi_step_add(l, steps, CLPI_STEP_FOR, v);
     if (!s || l->failed)
         return;
     s->lo = lo;
     s->hi = hi;
     s->by = (int64_t)op->attr;
-    s->index = add_tile(l, &(clpi_type){ .dtype = CLP_I32 });
+    s->index = clpi_tile_add(l, &(clpi_type){ .dtype = CLP_I32 });
     for (uint32_t a = v + 1; a < op->end && ir->ops.items[a].kind == CLP_OP_arg; a++)
         if (ir->ops.items[a].attr == 0)
             l->tile_of[a] = s->index;
@@ -487,7 +368,7 @@ static void lower_while(clpi_lower *l, clpi_steps *steps, uint32_t v)
     uint32_t n;
     int *tiles = carried_tiles(l, v, 0, &n);        /* the condition is the first */
     assign_carried(l, steps, tiles, clpi_args(ir, op), n, v);
-    clpi_step *s = add_step(l, steps, CLPI_STEP_WHILE, v);
+    clpi_step *s = clpi_step_add(l, steps, CLPI_STEP_WHILE, v);
     if (!s || l->failed)
         return;
     s->condition = tiles[0];
@@ -503,7 +384,7 @@ static void lower_if(clpi_lower *l, clpi_steps *steps, uint32_t v)
     uint32_t n;
     int condition = own_tile(l, steps, clpi_args(ir, op)[0], v);
     int *tiles = carried_tiles(l, v, 1, &n);
-    clpi_step *s = add_step(l, steps, CLPI_STEP_BRANCH, v);
+    clpi_step *s = clpi_step_add(l, steps, CLPI_STEP_BRANCH, v);
     if (!s || l->failed)
         return;
     s->condition = condition;
@@ -564,7 +445,7 @@ static void add_scratch(clpi_lower *l)
         clpi_type t = { .dtype = clpi_loaded(x->dtype), .rank = x->ref_rank };
         for (int d = 0; d < x->ref_rank; d++)
             t.shape[d] = x->ref_size[d];
-        int tile = add_tile(l, &t);
+        int tile = clpi_tile_add(l, &t);
         if (l->failed)
             return;
         l->p->scratch_tile[i] = tile;

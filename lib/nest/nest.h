@@ -200,10 +200,16 @@ clpi_access clpi_place_of(clpi_lower *l, clpi_nest *n, const clpi_op *op, const 
 int64_t clpi_near(int64_t c);     /* a constant as coordinates have it: far out, but not so that sums overflow */
 int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
 
-/* row_dot.c: is it a dot of one row whose sides both lie along k; the out of a nest over [batch.., n, k] that leaves its value, op v, in tile.
- * ix: of a point of the nest. acc: the dtype it sums in. */
-bool     clpi_is_row_dot(const clpi_dot *d);
-clpi_out clpi_row_dot(clpi_lower *l, clpi_nest *n, uint32_t v, const clpi_dot *d, const clpi_ix *ix, int tile);
+/* step.c: appended to what is being lowered. ix: the coordinates of a point of the nest. */
+clpi_step *clpi_step_add(clpi_lower *l, clpi_steps *steps, clpi_step_kind kind, uint32_t op);
+int        clpi_tile_add(clpi_lower *l, const clpi_type *type);
+clpi_nest *clpi_nest_over(clpi_lower *l, const int64_t *shape, int rank, clpi_ix *out_ix);     /* of no step yet; forgets what was seen */
+clpi_nest *clpi_nest_add(clpi_lower *l, clpi_steps *steps, uint32_t op, const int64_t *shape, int rank, clpi_ix *out_ix);
+void       clpi_out_add(clpi_lower *l, clpi_nest *n, clpi_out out);
+void       clpi_store_add(clpi_lower *l, clpi_nest *n, int access, int value);
+
+/* row_dot.c: lowers dot v, if both its sides lie along k and x is one row, to sums that go to tile dest, or are added to it. */
+bool clpi_lower_row_dot(clpi_lower *l, clpi_steps *steps, uint32_t v, int dest, bool accumulates);
 
 /* check.c: is op an assert, or an access that may leave its ref; the step's check, and what is in its nest. */
 bool clpi_needs_check(const clpi_ir *ir, const clpi_op *op);
