@@ -441,6 +441,8 @@ static void emit_load_cut(clpi_emit *e, int node, const clpi_access *a, const ch
     if (clpi_has_first_lanes(e, a)) {
         clpi_line(e, "else if (%s)", clpi_first_lanes_inside(e, a));
         clpi_line(e, "    v%d = %s;", node, clpi_held_text(e, a, e->values[node].mask_bits, clpi_load_first_lanes(e, a)));
+        if (is_side_by_side(e, a, a->rank - 1))      /* where the first lane is not there, none is */
+            return;
     }
     clpi_open(e, touches ? "else if (%s)" : "else", touches);
     if (goes_in_turn(e, a))
@@ -589,6 +591,8 @@ void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *valu
         if (clpi_has_first_lanes(e, a)) {
             clpi_line(e, "else if (%s)", clpi_first_lanes_inside(e, a));
             clpi_line(e, "    %s;", clpi_store_first_lanes(e, a, clpi_stored_text(e, a, width, mask_bits, value)));
+            if (is_side_by_side(e, a, a->rank - 1))
+                return;
         }
         const char *touches = stretch_touches(e, a);
         clpi_open(e, touches ? "else if (%s)" : "else", touches);
