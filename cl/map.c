@@ -64,22 +64,11 @@ static int lanes_score(const clpi_cl_schedule *s, const clpi_nest *n, int dim, i
     return score + (n->extent[dim] >= s->lanes);
 }
 
-static bool has_two_stores_to_one(const clpi_nest *n)
-{
-    for (uint32_t o = 0; o < n->outs.n; o++)
-        for (uint32_t other = 0; other < o; other++) {
-            const clpi_access *a = &n->accesses.items[n->outs.items[o].access], *b = &n->accesses.items[n->outs.items[other].access];
-            if (a->is_tile == b->is_tile && a->target == b->target)
-                return true;
-        }
-    return false;
-}
-
-/* Squares are stored when they are whole, so what stores twice to one place keeps its order without them. The dimension that is
- * turned is the innermost: nothing else may have to be. Below 4 elements a row is no vector worth the turning. */
+/* Squares are stored when they are whole: no nest stores twice to one place. The dimension that is turned is the innermost: nothing
+ * else may have to be. Below 4 elements a row is no vector worth the turning. */
 static bool may_turn(const clpi_nest *n, uint32_t last, int dim, int turn)
 {
-    return turn != dim && n->extent[dim] >= 4 && n->extent[turn] >= 4 && (last == 0 || last == UINT32_C(1) << turn) && !has_two_stores_to_one(n);
+    return turn != dim && n->extent[dim] >= 4 && n->extent[turn] >= 4 && (last == 0 || last == UINT32_C(1) << turn);
 }
 
 /* Of longer rows a CPU sees by itself what comes next, and what it is told on top of that delays it: transposing in blocks of 512 takes a quarter
