@@ -6,6 +6,8 @@
  * more than keeping it. One pass from the last op to the first: each op tells its operands where it will be evaluated.  */
 #include "nest/nest.h"
 
+#include <string.h>
+
 /* What a value costs per element to compute, and to keep and read back, in about one vector instruction each: truths are bytes in
  * memory, and masks elsewhere. */
 enum { COST_PLAIN = 1, COST_FUNCTION = 10, COST_KEEP = 2, COST_KEEP_BOOL = 3, COST_CAP = 1000 };
@@ -22,6 +24,7 @@ typedef struct {
     bool            *pointwise;   /* all the way to its one place of use, elements keep their positions */
     bool            *whole;       /* some user needs it in memory: a general reshape, a run-time subscript */
     uint32_t        *cost;
+    bool            *reached;     /* of one question: values that it has come to */
     uint32_t        *writes;  uint32_t n_writes;     /* ops that write, in order */
 } analysis;
 
@@ -85,16 +88,19 @@ static bool in_deeper_loop(const analysis *a, uint32_t value, uint32_t site)
 }
 
 /* Does op, or what it is computed from without a tile of its own, load from the storage of `operand`? */
-static bool reads_storage(const analysis *a, uint32_t value, int operand, int depth)
+static bool reads_storage(const analysis *a, uint32_t value, int operand)
 {
-    const clpi_op *op = &a->ir->ops.items[value];
-    if (op->kind == CLP_OP_load && a->plan->storage[op->operand] == a->plan->storage[operand])
-        return true;
-    if (is_whole_kind(op->kind))
-        return false;
-    for (uint32_t i = 0; i < op->n_args; i++)
-        if (depth > 64 || reads_storage(a, clpi_args(a->ir, op)[i].id, operand, depth + 1))
+    memset(a->reached, 0, a->ir->ops.n * sizeof *a->reached);
+    a->reached[value] = true;
+    for (uint32_t v = value; v > 0; v--) {
+        const clpi_op *op = &a->ir->ops.items[v];
+        if (!a->reached[v])
+            continue;
+        if (op->kind == CLP_OP_load && a->plan->storage[op->operand] == a->plan->storage[operand])
             return true;
+        for (uint32_t i = 0; !is_whole_kind(op->kind) && i < op->n_args; i++)
+            a->reached[clpi_args(a->ir, op)[i].id] = true;
+    }
     return false;
 }
 
@@ -131,8 +137,8 @@ static void take_in_dot(analysis *a, uint32_t store)
         const clpi_op *d = &ir->ops.items[dot];
         if (d->kind != CLP_OP_dot || a->n_uses[dot] != 1 || a->parent[dot] != a->parent[store] ||
             ir->types.items[d->type].dtype != ir->operands[op->operand].dtype ||
-            reads_storage(a, clpi_args(ir, d)[0].id, op->operand, 0) ||
-            reads_storage(a, clpi_args(ir, d)[1].id, op->operand, 0))
+            reads_storage(a, clpi_args(ir, d)[0].id, op->operand) ||
+            reads_storage(a, clpi_args(ir, d)[1].id, op->operand))
             continue;
         a->choice[dot].into = store;
         return;
@@ -270,6 +276,7 @@ bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi
                    .parent = CLPI_NEW_N(arena, uint32_t, n + 1), .n_sites = CLPI_NEW_N(arena, uint32_t, n),
                    .n_uses = CLPI_NEW_N(arena, uint32_t, n), .pointwise = CLPI_NEW_N(arena, bool, n),
                    .whole = CLPI_NEW_N(arena, bool, n), .cost = CLPI_NEW_N(arena, uint32_t, n),
+                   .reached = CLPI_NEW_N(arena, bool, n),
                    .writes = CLPI_NEW_N(arena, uint32_t, n) };
     *out_choices = a.choice;
     if (arena->failed)
