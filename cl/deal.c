@@ -173,22 +173,17 @@ static void disown_all(deals *x, const clpi_nest *n)
             disown(x, n->accesses.items[i].target);
 }
 
-static bool is_along(const clpi_ix *ix, int dim)
-{
-    return ix->dim == dim && ix->mul == 1 && ix->add == 0 && ix->node < 0;
-}
-
 /* Does each point of the domain touch just the element, or the row, that stands at the same place of the tile? */
 static bool is_own(const clpi_cl_schedule *s, const clpi_nest *n, const clpi_access *a, bool is_store)
 {
     const clpi_tile *t = &s->program->tiles.items[a->target];
     bool is_row = clpi_is_row_tile(t);
-    if (a->mask >= 0 || a->checked || a->rank != t->rank || !is_along(&a->ix[0], 0) || t->shape[0] != n->extent[0] ||
+    if (a->mask >= 0 || a->checked || a->rank != t->rank || !clpi_ix_is(&a->ix[0], 0) || t->shape[0] != n->extent[0] ||
         (is_row ? is_store && product(n->extent, 1, n->rank) != 1 : t->rank != n->rank))
         return false;
     for (int d = 1; d < t->rank; d++)
         if (is_row ? a->ix[d].node >= 0 || a->ix[d].add != 0 || (a->ix[d].dim >= 0 && n->extent[a->ix[d].dim] != 1)
-                   : !is_along(&a->ix[d], d) || t->shape[d] != n->extent[d])
+                   : !clpi_ix_is(&a->ix[d], d) || t->shape[d] != n->extent[d])
             return false;
     return true;
 }

@@ -174,7 +174,7 @@ static const char *zero_from(clpi_emit *e, const clpi_nest *n, int value, int di
     if (!from || a->mask >= 0 || !from->has_pad || from->pad_bits != 0)
         return NULL;
     for (int d = 0; d < a->rank; d++)
-        if (a->ix[d].dim == dim && a->ix[d].node < 0 && a->ix[d].mul == 1 && a->ix[d].add == 0)
+        if (clpi_ix_is(&a->ix[d], dim))
             return clpi_text(e, "%s_hi%d", from->name, d);
     return NULL;
 }

@@ -14,11 +14,6 @@ typedef struct question {
     bool                do_matter;
 } question;
 
-static bool is_at(const clpi_ix *ix, int dim)
-{
-    return dim >= 0 && ix->dim == dim && ix->mul == 1 && ix->add == 0 && ix->node < 0;
-}
-
 /* Are both blocks cut at the same place, in every program? */
 static bool end_alike(const clpi_operand *x, int x_dim, const clpi_operand *z, int z_dim)
 {
@@ -43,7 +38,7 @@ static bool is_fixed(const clpi_program *p, const clpi_operand *x, int x_dim)
 static bool stays(const question *q, const clpi_access *a, int dim)
 {
     for (int d = 0; d < a->rank; d++)
-        if (is_at(&a->ix[d], dim) && (a->is_tile ? a->target == q->tile && d == q->dim
+        if (clpi_ix_is(&a->ix[d], dim) && (a->is_tile ? a->target == q->tile && d == q->dim
                                                  : end_alike(q->x, q->x_dim, &q->p->ir->operands[a->target], d)))
             return true;
     return false;
@@ -53,7 +48,7 @@ static bool stays(const question *q, const clpi_access *a, int dim)
 static bool nest_keeps(const question *q, const clpi_nest *n, const clpi_access *a)
 {
     const int dim = a->ix[q->dim].dim;
-    bool keeps = !clpi_scan_of(n) && is_at(&a->ix[q->dim], dim);
+    bool keeps = !clpi_scan_of(n) && clpi_ix_is(&a->ix[q->dim], dim);
     for (uint32_t o = 0; keeps && o < n->outs.n; o++)
         keeps = n->outs.items[o].kind == CLPI_OUT_STORE && stays(q, &n->accesses.items[n->outs.items[o].access], dim);
     return keeps;
@@ -75,7 +70,7 @@ static clpi_dot_end find_end(const clpi_program *p, const clpi_dot *d, int dim, 
         const clpi_access *a = &side->accesses.items[i];
         for (int k = 0; !a->is_tile && k < a->rank; k++) {
             question q = { p, d->dest, dim, &p->ir->operands[a->target], k, false };
-            if (!is_at(&a->ix[k], side_dim) || !end_alike(q.x, k, q.x, k) || !is_fixed(p, q.x, k))
+            if (!clpi_ix_is(&a->ix[k], side_dim) || !end_alike(q.x, k, q.x, k) || !is_fixed(p, q.x, k))
                 continue;
             for (int part = 0; part < CLPI_N_PARTS; part++)
                 clpi_each_use(p, &p->parts[part], NULL, look, &q);

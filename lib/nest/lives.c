@@ -126,8 +126,8 @@ static void note_rows(const clpi_program *p, clpi_step *s, const clpi_step *shar
     row_uses *u = user;
     (void)s, (void)writes;
     const clpi_tile *t = &p->tiles.items[tile];
-    bool by_row = shared && a && t->rank > 0 && t->operand < 0 && !t->is_reshaped && a->rank == t->rank && a->ix[0].dim == 0 &&
-                  a->ix[0].mul == 1 && a->ix[0].add == 0 && a->ix[0].node < 0 && t->shape[0] == shared->extent;
+    bool by_row = shared && a && t->rank > 0 && t->operand < 0 && !t->is_reshaped && a->rank == t->rank && clpi_ix_is(&a->ix[0], 0) &&
+                  t->shape[0] == shared->extent;
     for (int d = 1; by_row && d < a->rank; d++)
         by_row = a->ix[d].dim != 0;
     if (!by_row || (u->shared[tile] && u->shared[tile] != shared))

@@ -32,6 +32,11 @@ typedef struct clpi_ix {
     int     node;                 /* integer node (scalar, or one value per lane), or -1 */
 } clpi_ix;
 
+static inline bool clpi_ix_is(const clpi_ix *ix, int dim)      /* is it the coordinate in the domain itself? */
+{
+    return dim >= 0 && ix->dim == dim && ix->mul == 1 && ix->add == 0 && ix->node < 0;
+}
+
 /* An access to the ref of an operand or to a tile. */
 typedef struct clpi_access {
     bool     is_tile;

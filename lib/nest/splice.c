@@ -54,7 +54,7 @@ bool clpi_is_identity(const clpi_nest *n, const clpi_access *a)
 {
     bool is_same = a->is_tile && a->rank == n->rank && a->mask < 0 && !a->checked;
     for (int d = 0; is_same && d < a->rank; d++)
-        is_same = a->ix[d].dim == d && a->ix[d].mul == 1 && a->ix[d].add == 0 && a->ix[d].node < 0 && a->size[d] == n->extent[d];
+        is_same = clpi_ix_is(&a->ix[d], d) && a->size[d] == n->extent[d];
     return is_same;
 }
 
