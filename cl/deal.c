@@ -193,7 +193,7 @@ bool clpi_is_teamable(const clpi_nest *n)
     bool is_good = n->rank > 0 && !n->in_order && !clpi_scan_of(n) && product(n->extent, 0, n->rank) > 0;
     for (uint32_t o = 0; o < n->outs.n; o++) {
         const clpi_out *out = &n->outs.items[o];
-        bool reduces_rows = out->kind == CLPI_OUT_REDUCE && out->op != CLP_OP_argmax && out->op != CLP_OP_argmin && n->rank > 1 &&
+        bool reduces_rows = out->kind == CLPI_OUT_REDUCE && !clpi_is_arg(out->op) && n->rank > 1 &&
                             out->reduced == (1u << n->rank) - 2;
         is_good = is_good && (out->kind == CLPI_OUT_STORE || reduces_rows);
     }
@@ -204,18 +204,10 @@ bool clpi_is_teamable(const clpi_nest *n)
  * one has stored. */
 static bool overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
 {
-    if (product(n->extent, 1, n->rank) != 1)
-        return false;
-    for (uint32_t o = 0; o < n->outs.n; o++) {
+    for (uint32_t o = 0; o < n->outs.n && product(n->extent, 1, n->rank) == 1; o++) {
         const clpi_access *to = &n->accesses.items[n->outs.items[o].access];
-        for (uint32_t i = 0; i < n->nodes.n && !(to->is_tile && s->is_owned[to->target]); i++) {
-            const clpi_node *x = &n->nodes.items[i];
-            const clpi_access *from = x->kind == CLPI_NODE_LOAD ? &n->accesses.items[x->access] : NULL;
-            if (from && from->is_tile == to->is_tile &&
-                (to->is_tile ? from->target == to->target
-                             : s->program->plan->storage[from->target] == s->program->plan->storage[to->target]))
-                return true;
-        }
+        if (!(to->is_tile && s->is_owned[to->target]) && clpi_loads_from(s->program, n, to))
+            return true;
     }
     return false;
 }

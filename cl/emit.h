@@ -156,7 +156,6 @@ void        clpi_emit_dot_end(clpi_emit *e, const clpi_stage *stage);         /*
 
 /* ---- Outs of the nest being printed (emit_out.c) ---- */
 clp_dtype   clpi_out_dtype(const clpi_emit *e, int access);                  /* of what the access gives, or takes */
-bool        clpi_is_arg(clpi_op_kind op);
 clp_dtype   clpi_accumulator(const clpi_emit *e, const clpi_out *out);       /* argmax compares in it, others add up in it */
 const char *clpi_accumulator_type(const clpi_emit *e, const clpi_out *out, int width);
 const char *clpi_combine_text(clpi_emit *e, clpi_op_kind op, clp_dtype dtype, int width, const char *a, const char *b);

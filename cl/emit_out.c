@@ -11,11 +11,6 @@ clp_dtype clpi_out_dtype(const clpi_emit *e, int access)
     return clpi_loaded(a->is_tile ? e->p->tiles.items[a->target].dtype : e->ir->operands[a->target].dtype);
 }
 
-bool clpi_is_arg(clpi_op_kind op)
-{
-    return op == CLP_OP_argmax || op == CLP_OP_argmin;
-}
-
 static bool out_varies(const clpi_emit *e, const clpi_out *out)
 {
     return clpi_depends_on(e->nest, out->value, e->map->vector_dim) ||

@@ -80,8 +80,7 @@ static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t
 {
     int best = -1;
     for (uint32_t o = 0; o < n->outs.n; o++)
-        if (n->outs.items[o].kind == CLPI_OUT_ATOMIC || n->outs.items[o].op == CLP_OP_argmax ||
-            n->outs.items[o].op == CLP_OP_argmin)
+        if (n->outs.items[o].kind == CLPI_OUT_ATOMIC || clpi_is_arg(n->outs.items[o].op))
             return;
     for (int d = n->n_outer; !n->in_order && d < n->rank; d++) {
         if (n->extent[d] < 2)
@@ -156,17 +155,10 @@ static bool leaves_register(const clpi_cl_schedule *s, const clpi_nest *n)
  * would read what the first has stored. */
 static bool overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
 {
-    bool any_register = false, any_read = false;
-    for (uint32_t o = 0; o < n->outs.n; o++) {
-        const clpi_out *out = &n->outs.items[o];
-        const clpi_access *to = &n->accesses.items[out->access];
-        any_register = any_register || is_in_register(s, n, out);
-        for (uint32_t i = 0; i < n->nodes.n && !is_in_register(s, n, out); i++) {
-            const clpi_access *from = n->nodes.items[i].kind == CLPI_NODE_LOAD ? &n->accesses.items[n->nodes.items[i].access] : NULL;
-            any_read = any_read || (from && from->is_tile == to->is_tile && from->target == to->target);
-        }
-    }
-    return any_register && any_read;
+    for (uint32_t o = 0; o < n->outs.n && leaves_register(s, n); o++)
+        if (!is_in_register(s, n, &n->outs.items[o]) && clpi_loads_from(s->program, n, &n->accesses.items[n->outs.items[o].access]))
+            return true;
+    return false;
 }
 
 /* A reduction of little work waits for its own last result: CHAINS accumulators in turn do not. Row maxima of 1024 floats take

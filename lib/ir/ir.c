@@ -48,6 +48,11 @@ bool clpi_is_atomic(clpi_op_kind kind)
     return (clpi_ops[kind].flags & both) == both;
 }
 
+bool clpi_is_arg(clpi_op_kind kind)
+{
+    return kind == CLP_OP_argmax || kind == CLP_OP_argmin;
+}
+
 bool clpi_is_cdiv(const clpi_ir *ir, const clpi_op *op, clp_val out_args[2])
 {
     if (op->kind != CLP_OP_neg)

@@ -39,11 +39,9 @@ static bool is_whole_kind(clpi_op_kind kind)
     case CLP_OP_sum: case CLP_OP_prod: case CLP_OP_max: case CLP_OP_min: case CLP_OP_any: case CLP_OP_all:
     case CLP_OP_argmax: case CLP_OP_argmin: case CLP_OP_cumsum: case CLP_OP_cumprod: case CLP_OP_cummax:
     case CLP_OP_cummin: case CLP_OP_sort: case CLP_OP_dot: case CLP_OP_concat: case CLP_OP_arg: case CLP_OP_result:
-    case CLP_OP_atomic_add: case CLP_OP_atomic_min: case CLP_OP_atomic_max: case CLP_OP_atomic_and:
-    case CLP_OP_atomic_or: case CLP_OP_atomic_xor: case CLP_OP_atomic_xchg: case CLP_OP_atomic_cas:
         return true;
     default:
-        return false;
+        return clpi_is_atomic(kind);
     }
 }
 
@@ -211,9 +209,8 @@ static bool wants_tile(const analysis *a, uint32_t v)
 
 bool clpi_is_function(clpi_op_kind kind)
 {
-    return kind >= CLP_OP_floor && kind <= CLP_OP_nextafter;
+    return clpi_ops[kind].types == CLP_FLT && kind != CLP_OP_fma;
 }
-_Static_assert(CLP_OP_floor < CLP_OP_nextafter, "the rows from floor to nextafter are functions");
 
 static uint32_t own_cost(const clpi_op *op)
 {

@@ -103,6 +103,14 @@ clpi_depend clpi_depend_accesses(const clpi_program *p, const clpi_nest *na, con
     return same ? CLPI_SAME_POINT : CLPI_OVERLAP;
 }
 
+bool clpi_loads_from(const clpi_program *p, const clpi_nest *n, const clpi_access *of)
+{
+    for (uint32_t i = 0; i < n->nodes.n; i++)
+        if (n->nodes.items[i].kind == CLPI_NODE_LOAD && same_thing(p, &n->accesses.items[n->nodes.items[i].access], of))
+            return true;
+    return false;
+}
+
 bool clpi_row_aligned(const clpi_access *a, const clpi_access *b)
 {
     if (!same_view(a, b) || (!a->is_tile && a->target != b->target))

@@ -60,7 +60,7 @@ static void lower_reduce(clpi_lower *l, clpi_steps *steps, uint32_t v)
             out[r++] = ix[d];
     int value = clpi_node_of(l, n, clpi_args(ir, op)[0], ix);
     clp_dtype acc = sum_dtype(op->kind, to->dtype);
-    if (op->kind != CLP_OP_argmax && op->kind != CLP_OP_argmin)
+    if (!clpi_is_arg(op->kind))
         value = clpi_node_cast(l, n, value, acc);
     int tile = clpi_tile_add(l, to);
     clpi_out_add(l, n, (clpi_out){ .kind = CLPI_OUT_REDUCE, .op = op->kind, .access = clpi_access_tile(l, n, tile, out), .value = value,
@@ -408,9 +408,11 @@ static void lower_op(clpi_lower *l, clpi_steps *steps, uint32_t v)
     case CLP_OP_while: lower_while(l, steps, v); return;
     case CLP_OP_if: lower_if(l, steps, v); return;
     case CLP_OP_print: lower_print(l, steps, v); return;
-    case CLP_OP_atomic_add: case CLP_OP_atomic_min: case CLP_OP_atomic_max: case CLP_OP_atomic_and: case CLP_OP_atomic_or:
-    case CLP_OP_atomic_xor: case CLP_OP_atomic_xchg: case CLP_OP_atomic_cas: lower_atomic(l, steps, v); return;
     default: break;
+    }
+    if (clpi_is_atomic(op->kind)) {
+        lower_atomic(l, steps, v);
+        return;
     }
     if (!l->choice[v].is_tile || op->kind == CLP_OP_arg || op->kind == CLP_OP_result)
         return;                  /* fused away, or bound with its region; an assert is its check */

@@ -173,6 +173,8 @@ clpi_depend clpi_depend_ops(const clpi_ir *ir, const clpi_plan *plan, const clpi
 /* The same for two accesses of nests, SAME_POINT meaning equal coordinates at equal points of equal domains. */
 clpi_depend clpi_depend_accesses(const clpi_program *p, const clpi_nest *na, const clpi_access *a, const clpi_nest *nb,
                                  const clpi_access *b);
+/* Does the nest load from what an access is of? */
+bool clpi_loads_from(const clpi_program *p, const clpi_nest *n, const clpi_access *of);
 /* Do two accesses of one thing have a coordinate that is domain dimension 0 in both, at the same place? */
 bool clpi_row_aligned(const clpi_access *a, const clpi_access *b);
 
@@ -183,7 +185,7 @@ typedef struct clpi_choice {
     uint32_t last;                /* position of its last evaluation */
 } clpi_choice;
 bool clpi_is_unit_reshape(const clpi_type *from, const clpi_type *to);   /* moves no element */
-bool clpi_is_function(clpi_op_kind kind);     /* costs many times what an operator does */
+bool clpi_is_function(clpi_op_kind kind);     /* of floats alone; costs many times what an operator does */
 bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi_arena *arena, clpi_choice **out_choices);
 
 /* expr.c: an op's value at a point of a nest's domain, as nodes. */
