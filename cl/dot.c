@@ -169,8 +169,8 @@ static bool plan_simt(clpi_cl_schedule *s, const clpi_step *step, clpi_arena *ar
     uint64_t bytes = clpi_rep_bytes(d->acc), room = clpi_local_room(s);
     p->is_owned = s->is_owned[d->dest];
     p->deal = p->is_owned ? clpi_deal_of(s, 2, shape) : block_deal(s, p->unit, d);
-    p->a_stride = (p->deal.m + CLPI_WIDE - 1) / CLPI_WIDE * CLPI_WIDE + SPREAD;
-    p->b_stride = (p->deal.n + CLPI_WIDE - 1) / CLPI_WIDE * CLPI_WIDE + SPREAD;
+    p->a_stride = clpi_cdiv(p->deal.m, CLPI_WIDE) * CLPI_WIDE + SPREAD;
+    p->b_stride = clpi_cdiv(p->deal.n, CLPI_WIDE) * CLPI_WIDE + SPREAD;
     const int64_t side = p->deal.m > p->deal.n ? p->deal.m : p->deal.n;
     p->slice = side * SLICE / CLPI_WIDE > (int64_t)s->group_size ? SLICE / 2 : SLICE;
     p->slice = d->k < p->slice ? d->k : p->slice;

@@ -305,43 +305,28 @@ static bool fit_by_value(const clpi_emit *e, const clpi_code *code)
     return 8 * (e->numbers.n + (uint32_t)code->n_buffers + (uint32_t)code->n_scalars + 2 + (code->fault_words > 0)) <= 1024;
 }
 
+/* The numbers are always there, and last: what stands before them ends in a comma. */
 static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
 {
     const char *size = clpi_text(e, " __attribute__((reqd_work_group_size(%llu, 1, 1)))", (unsigned long long)e->s->group_size);
     clpi_str_add(s, "__kernel%s\nvoid %s(", clpi_has_spare_lanes(e) ? "" : size, code->kernels[0].name);
-    const char *comma = "";
     for (int i = 0; i < code->n_buffers; i++) {
         const clpi_operand *x = &e->ir->operands[code->buffers[i]];
-        bool is_written = e->p->plan->is_written[code->buffers[i]];
-        clpi_str_add(s, "%s__global %s%s *%s_mem", comma, is_written ? "" : "const ", clpi_cl_stored_type(x->dtype, 1), x->name);
-        comma = ", ";
+        const bool is_written = e->p->plan->is_written[code->buffers[i]];
+        clpi_str_add(s, "__global %s%s *%s_mem, ", is_written ? "" : "const ", clpi_cl_stored_type(x->dtype, 1), x->name);
     }
-    if (code->workspace_bytes) {
-        clpi_str_add(s, "%s__global uchar *workspace", comma);
-        comma = ", ";
-    }
-    if (code->has_log) {
-        clpi_str_add(s, "%s__global uint *log_words", comma);
-        comma = ", ";
-    }
-    if (code->fault_words) {
-        clpi_str_add(s, "%s__global long *faults", comma);
-        comma = ", ";
-    }
-    if (code->has_cut) {
-        clpi_str_add(s, "%s__global uint *cut", comma);
-        comma = ", ";
-    }
+    clpi_str_puts(s, code->workspace_bytes ? "__global uchar *workspace, " : "");
+    clpi_str_puts(s, code->has_log ? "__global uint *log_words, " : "");
+    clpi_str_puts(s, code->fault_words ? "__global long *faults, " : "");
+    clpi_str_puts(s, code->has_cut ? "__global uint *cut, " : "");
     for (int i = 0; i < code->n_scalars; i++) {
         const clpi_operand *x = &e->ir->operands[code->scalars[i]];
-        clpi_str_add(s, "%sconst %s %s_arg", comma, clpi_tile_type(x->dtype, 1), x->name);
-        comma = ", ";
+        clpi_str_add(s, "const %s %s_arg, ", clpi_tile_type(x->dtype, 1), x->name);
     }
     if (code->numbers_by_value)
-        clpi_str_add(s, "%sconst %s n)\n{\n", comma, e->numbers_type);
+        clpi_str_add(s, "const %s n)\n{\n", e->numbers_type);
     else
-        clpi_str_add(s, "%s__global const %s *all_numbers)\n{\n    const %s n = *all_numbers;\n", comma, e->numbers_type,
-                     e->numbers_type);
+        clpi_str_add(s, "__global const %s *all_numbers)\n{\n    const %s n = *all_numbers;\n", e->numbers_type, e->numbers_type);
 }
 
 static bool list_arguments(clpi_emit *e, clpi_code *code)

@@ -129,45 +129,39 @@ static int ref_dim_of(const clpi_operand *x, int d)
 
 static void emit_fast(clpi_emit *e, const clpi_operand *x)
 {
-    clpi_str s;
-    clpi_str_init(&s, e->arena->env);
+    const char *text = NULL;
     for (int r = 0; x->has_block && r < x->ref_rank; r++) {
         if (clpi_has_low_edge(x, r))
-            clpi_str_add(&s, "%s_lo%d == 0 && ", x->name, r);
-        clpi_str_add(&s, "%s_hi%d == %lld && ", x->name, r, (long long)x->ref_size[r]);
+            text = clpi_and_text(e, text, clpi_text(e, "%s_lo%d == 0", x->name, r));
+        text = clpi_and_text(e, text, clpi_text(e, "%s_hi%d == %lld", x->name, r, (long long)x->ref_size[r]));
     }
     if (clpi_has_squeezed(x))
-        clpi_str_add(&s, "%s_in && ", x->name);
+        text = clpi_and_text(e, text, clpi_text(e, "%s_in", x->name));
     if (x->ref_rank > 0 && x->ref_dim[x->ref_rank - 1] == x->rank - 1)
-        clpi_str_add(&s, "%s_s%d == 1 && ", x->name, x->ref_rank - 1);
-    if (s.n > 4)
-        clpi_str_cut(&s, s.n - 4);
-    clpi_line(e, "const int %s_fast = %s;", x->name, s.n ? s.text : "1");
-    clpi_str_done(&s);
+        text = clpi_and_text(e, text, clpi_text(e, "%s_s%d == 1", x->name, x->ref_rank - 1));
+    clpi_line(e, "const int %s_fast = %s;", x->name, text ? text : "1");
 }
 
-/* Do vectors of CLPI_WIDE elements of each row begin where a vector in memory may? */
+/* The condition that vectors of so many elements begin, in each row, where a vector in memory may. */
+static const char *aligned_text(clpi_emit *e, const clpi_operand *x, int lanes)
+{
+    const char *text = clpi_text(e, "(size_t)%s_p %% %d == 0", x->name, lanes * clp_dtype_bits(x->dtype) / 8);
+    for (int r = 0; r < x->ref_rank - 1; r++)
+        text = clpi_text(e, "%s && %s_s%d %% %d == 0", text, x->name, r, lanes);
+    return text;
+}
+
 static void emit_wide(clpi_emit *e, const clpi_operand *x)
 {
-    const int bytes = clp_dtype_bits(x->dtype) / 8;
-    if (x->ref_rank == 0 || clpi_is_packed(x->dtype))
-        return;
-    const char *text = clpi_text(e, "%s_s%d == 1 && (size_t)%s_p %% %d == 0", x->name, x->ref_rank - 1, x->name, CLPI_WIDE * bytes);
-    for (int r = 0; r < x->ref_rank - 1; r++)
-        text = clpi_text(e, "%s && %s_s%d %% %d == 0", text, x->name, r, CLPI_WIDE);
-    clpi_line(e, "const int %s_wide = %s;", x->name, text);
+    if (x->ref_rank > 0 && !clpi_is_packed(x->dtype))
+        clpi_line(e, "const int %s_wide = %s_s%d == 1 && %s;", x->name, x->name, x->ref_rank - 1, aligned_text(e, x, CLPI_WIDE));
 }
 
 /* Is it stored past the caches? Only vectors that are aligned as such go there. */
 static void emit_far(clpi_emit *e, int operand)
 {
     const clpi_operand *x = &e->ir->operands[operand];
-    const int lanes = e->s->lanes;
-    const char *text = clpi_text(e, "%s && (size_t)%s_p %% %d == 0", clpi_number_text(e, CLPI_NUMBER_FAR, operand, 0), x->name,
-                                 lanes * clp_dtype_bits(x->dtype) / 8);
-    for (int r = 0; r < x->ref_rank - 1; r++)
-        text = clpi_text(e, "%s && %s_s%d %% %d == 0", text, x->name, r, lanes);
-    clpi_line(e, "const int %s_far = %s;", x->name, text);
+    clpi_line(e, "const int %s_far = %s && %s;", x->name, clpi_number_text(e, CLPI_NUMBER_FAR, operand, 0), aligned_text(e, x, e->s->lanes));
 }
 
 static void emit_block(clpi_emit *e, int operand)
@@ -185,7 +179,7 @@ static void emit_block(clpi_emit *e, int operand)
             clpi_line(e, "const int %s_hi%d = (int)%s;", x->name, r, clpi_number_text(e, CLPI_NUMBER_SIZE, operand, d));
         }
         if (x->has_block && x->block[d].kind == CLPI_BLOCK_SQUEEZED)
-            all_in = clpi_text(e, "%s%s%s_in%d", all_in ? all_in : "", all_in ? " && " : "", x->name, d);
+            all_in = clpi_and_text(e, all_in, clpi_text(e, "%s_in%d", x->name, d));
     }
     if (all_in)
         clpi_line(e, "const int %s_in = %s;", x->name, all_in);

@@ -103,7 +103,7 @@ static bool place_tile(clpi_cl_schedule *s, clpi_arena *arena, uint32_t t, int p
         place->stride[d] = d == 0 && is_row ? 0 : n;
         int64_t size = d == 0 && is_row ? 1 : tile->shape[d];
         if (d == tile->rank - 1 && tile->rank > 1 && padding > 1 && !tile->is_reshaped)
-            size = (size + padding - 1) / padding * padding;
+            size = clpi_cdiv(size, padding) * padding;
         n *= size;
     }
     if (tile->first < 0 && tile->operand < 0)
