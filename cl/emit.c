@@ -224,11 +224,24 @@ void clpi_emit_versions(clpi_emit *e, const clpi_edges *edges, clpi_stage_fn emi
     clpi_emit_either(e, clpi_text(e, stage->far.n > 0 ? "else if (%s)" : "if (%s)", fast), emit, stage);
 }
 
+/* One batch after another, in loops of d0, d1, ..; what touches its operands has versions, no more. */
+static void emit_dot(clpi_emit *e, const clpi_stage *stage, clpi_stage_fn emit)
+{
+    const clpi_dot *d = stage->step->dot;
+    if (d->m == 0 || d->n == 0)
+        return;
+    for (int b = 0; b < d->n_batch; b++)
+        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
+    emit(e, stage);
+    for (int b = 0; b < d->n_batch; b++)
+        clpi_close(e);
+}
+
 static void emit_stage(clpi_emit *e, const clpi_stage *stage)
 {
     clpi_stage_fn fn = clpi_is_simt(e) ? realisations[stage->step->kind].simt : realisations[stage->step->kind].vector;
     if (stage->step->kind == CLPI_STEP_DOT)
-        fn(e, stage);            /* has versions of what touches its operands only */
+        emit_dot(e, stage, fn);
     else
         clpi_emit_versions(e, &stage->edges, fn, stage);
 }

@@ -183,6 +183,7 @@ const char *clpi_lane_type(const clpi_dot_plan *p, const clpi_dot *d, int width)
 const char *clpi_slot_pointer(clpi_emit *e, const clpi_stage *stage, int slot);             /* to what is packed */
 void clpi_emit_tile_setup(clpi_emit *e, const clpi_stage *stage, int rows);  /* emit_dot_tiles.c: before rows of x are multiplied */
 void clpi_emit_tiles(clpi_emit *e, const clpi_stage *stage, int rows, int64_t c_stride);
+const char *clpi_sums_text(clpi_emit *e, const clpi_dot *d, int64_t *out_stride);           /* where a batch's are; from one row to the next */
 const char *clpi_first_step_text(clpi_emit *e);                              /* the condition, for a dot that starts at zero there */
 void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage);              /* emit_dot_simt.c */
 void clpi_emit_sort(clpi_emit *e, const clpi_stage *stage);                  /* emit_sort.c */

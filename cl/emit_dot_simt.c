@@ -319,20 +319,11 @@ static void emit_blocks(clpi_emit *e, const clpi_stage *stage)
 void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
-    const clpi_dot_plan *p = &stage->dot;
-    const clpi_tile_place *dest = &e->s->tiles[d->dest];
-    const char *type = clpi_packed_type(d, 1), *name = clpi_tile_name(e, d->dest), *space = clpi_home_space(dest->home);
-    if (d->m == 0 || d->n == 0)
-        return;
-    for (int b = 0; b < d->n_batch; b++) {
-        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
-        name = clpi_text(e, "%s + d%d * %lld", name, b, (long long)dest->stride[b]);
-    }
+    const char *type = clpi_packed_type(d, 1), *space = clpi_home_space(e->s->tiles[d->dest].home);
+    int64_t stride;
     clpi_open(e, "%s", "");
-    if (!p->is_owned)
-        clpi_line(e, "%s%s *const dest = (%s%s *)(%s);", space, type, space, type, name);
+    if (!stage->dot.is_owned)
+        clpi_line(e, "%s%s *const dest = (%s%s *)(%s);", space, type, space, type, clpi_sums_text(e, d, &stride));
     emit_blocks(e, stage);
     clpi_close(e);
-    for (int b = 0; b < d->n_batch; b++)
-        clpi_close(e);
 }

@@ -177,8 +177,7 @@ static void sum_columns(clpi_emit *e, const clpi_stage *stage)
     clpi_close(e);
 }
 
-/* Where the sums are, and how far rows of them are apart. */
-static const char *sums_text(clpi_emit *e, const clpi_dot *d, int64_t *out_stride)
+const char *clpi_sums_text(clpi_emit *e, const clpi_dot *d, int64_t *out_stride)
 {
     const clpi_tile_place *dest = &e->s->tiles[d->dest];
     const char *text = clpi_tile_name(e, d->dest);
@@ -194,7 +193,7 @@ static void clear_last_columns(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     int64_t columns = (int64_t)stage->dot.n_panels * stage->dot.panel, c_stride;
-    const char *c_base = sums_text(e, d, &c_stride);
+    const char *c_base = clpi_sums_text(e, d, &c_stride);
     if (columns == d->n || !d->accumulates)
         return;
     clpi_line(e, "for (int row = 0; row < %lld; row++)", (long long)d->m);
@@ -207,7 +206,7 @@ static void register_tile(clpi_emit *e, const clpi_stage *stage, int rows, bool 
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
     tile t = { .rows = rows, .computes_y = computes_y };
-    const char *type = clpi_packed_type(d, 1), *c_space = clpi_home_space(e->s->tiles[d->dest].home), *c_base = sums_text(e, d, &t.c_stride);
+    const char *type = clpi_packed_type(d, 1), *c_space = clpi_home_space(e->s->tiles[d->dest].home), *c_base = clpi_sums_text(e, d, &t.c_stride);
     clpi_line(e, "%s%s *const c = (%s%s *)(%s) + row * %lld + panel * %d;", c_space, type, c_space, type, c_base,
               (long long)t.c_stride, p->panel);
     clpi_line(e, "%sconst %s *const x = %s + row * %lld;", clpi_slot_space(e, p->a_slot), clpi_lane_type(p, d, 1),
@@ -279,8 +278,6 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_dot *d = stage->step->dot;
     const clpi_dot_plan *p = &stage->dot;
-    for (int b = 0; b < d->n_batch; b++)
-        clpi_open(e, "for (int d%d = 0; d%d < %lld; d%d++)", b, b, (long long)e->p->tiles.items[d->dest].shape[b], b);
     clpi_emit_packing(e, stage);
     clpi_emit_dot_end(e, stage);
     clear_last_columns(e, stage);
@@ -296,6 +293,4 @@ void clpi_emit_dot_vector(clpi_emit *e, const clpi_stage *stage)
     clpi_close(e);
     if (p->unit->tiles)
         clpi_line(e, "__asm__ volatile(\"tilerelease\");");
-    for (int b = 0; b < d->n_batch; b++)
-        clpi_close(e);
 }
