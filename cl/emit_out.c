@@ -4,7 +4,6 @@
  * at each point, stored.                                                                                                   */
 #include "cl/emit.h"
 
-/* Of what the access gives, or takes. */
 clp_dtype clpi_out_dtype(const clpi_emit *e, int access)
 {
     const clpi_access *a = &e->nest->accesses.items[access];
@@ -17,7 +16,6 @@ static bool out_varies(const clpi_emit *e, const clpi_out *out)
            clpi_access_varies(e->nest, &e->nest->accesses.items[out->access], e->map->vector_dim);
 }
 
-/* dtype of a reduction's operand: argmax compares in it, others accumulate in out->dtype. */
 clp_dtype clpi_accumulator(const clpi_emit *e, const clpi_out *out)
 {
     return clpi_is_arg(out->op) ? e->nest->nodes.items[out->value].dtype : out->dtype;
@@ -166,9 +164,10 @@ static void emit_atomic(clpi_emit *e, const clpi_out *out)
         clpi_emit_store(e, out->old, out->dtype, call, 1, 0);
         return;
     }
-    if (mask || inside)
-        clpi_line(e, mask && inside ? "if (%s && %s)" : "if (%s)", mask ? mask : inside, inside);
-    clpi_line(e, mask || inside ? "    %s;" : "%s;", call);
+    const char *condition = clpi_and_text(e, mask, inside);
+    if (condition)
+        clpi_line(e, "if (%s)", condition);
+    clpi_line(e, condition ? "    %s;" : "%s;", call);
 }
 
 bool clpi_is_register_store(const clpi_emit *e, const clpi_out *out)

@@ -115,7 +115,6 @@ static const char *scan_function(clpi_emit *e, const clpi_node *x)
 /* ---- At a point ---- */
 
 /* Where lanes lie across, the value is the variable itself, unlike those of other nodes: what uses it stands before the next point. */
-
 const char *clpi_emit_scan(clpi_emit *e, int node)
 {
     const clpi_node *x = &e->nest->nodes.items[node];

@@ -7,7 +7,6 @@
 
 /* ---- Who has what ---- */
 
-/* Row number i of this work-item. */
 const char *clpi_row_text(clpi_emit *e, const clpi_deal *d)
 {
     const char *team = d->teams == 1 ? NULL : d->team == 1 ? "lid" : clpi_text(e, "lid / %d", d->team);

@@ -75,7 +75,19 @@ static bool may_turn(const clpi_nest *n, uint32_t last, int dim, int turn)
  * more time, in blocks of 128 a tenth less. */
 enum { LONG_ROW = 256 };
 
-/* last: set of dimensions that are innermost. packed: the dimension along which the value is stored by others, -1: by none. */
+/* Lanes along dim, what lies along turn (-1: nothing) being turned, unless m has better ones. Of equal ones the last, and none turned.
+ * packed: the dimension along which the value is stored by others, -1: by none. */
+static void offer_lanes(const clpi_cl_schedule *s, const clpi_nest *n, int dim, int turn, int packed, clpi_mapping *m, int *best)
+{
+    const int score = lanes_score(s, n, dim, turn) + (packed < 0 ? 0 : packed == dim ? 4 : -4);
+    if (score < *best || (score == *best && (turn >= 0 || score < 0)))
+        return;
+    *best = score;
+    m->vector_dim = dim;
+    m->turn_dim = turn;
+}
+
+/* last: set of dimensions that are innermost. */
 static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t last, int packed, clpi_mapping *m)
 {
     int best = -1;
@@ -85,17 +97,10 @@ static void choose_lanes(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t
     for (int d = n->n_outer; !n->in_order && d < n->rank; d++) {
         if (n->extent[d] < 2)
             continue;
-        for (int turn = n->n_outer - 1; turn < n->rank; turn++) {
-            const bool turns = turn >= n->n_outer;
-            if (turns && !may_turn(n, last, d, turn))
-                continue;
-            int score = lanes_score(s, n, d, turns ? turn : -1) + (packed < 0 ? 0 : packed == d ? 4 : -4);
-            if (score > best || (score == best && !turns && score >= 0)) {
-                best = score;
-                m->vector_dim = d;
-                m->turn_dim = turns ? turn : -1;
-            }
-        }
+        offer_lanes(s, n, d, -1, packed, m, &best);
+        for (int turn = n->n_outer; turn < n->rank; turn++)
+            if (may_turn(n, last, d, turn))
+                offer_lanes(s, n, d, turn, packed, m, &best);
     }
     if (m->vector_dim >= 0)
         for (m->width = s->lanes; m->width > n->extent[m->vector_dim];)

@@ -78,6 +78,27 @@ static bool add_team_slot(clpi_cl_schedule *s, const clpi_stages *before, clpi_s
     return stage->team_slot >= 0;
 }
 
+/* What the kind of step asks for. before: the stages in front of it. */
+static bool plan_stage(clpi_cl_schedule *s, const clpi_stages *before, clpi_stage *stage, clpi_arena *arena)
+{
+    const clpi_step *step = stage->step;
+    switch (step->kind) {
+    case CLPI_STEP_NEST:
+        stage->map = clpi_map_nest(s, step->nest);
+        return !stage->map.is_teamed || add_team_slot(s, before, stage, arena);
+    case CLPI_STEP_DOT:
+        if (!clpi_plan_dot(s, step, arena, &stage->dot))
+            return false;
+        stage->pack_a = clpi_map_operand(s, step->dot->a, &stage->dot, false);
+        stage->pack_b = clpi_map_operand(s, step->dot->b, &stage->dot, true);
+        return true;
+    case CLPI_STEP_CHECK: stage->map = clpi_map_check(s, step->nest); return true;
+    case CLPI_STEP_PRINT: s->has_print = true; return true;
+    case CLPI_STEP_FOR: case CLPI_STEP_WHILE: s->has_loop = true; return true;
+    default: return true;
+    }
+}
+
 static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_steps *steps, bool in_shared, clpi_arena *arena)
 {
     for (uint32_t i = 0; i < steps->n; i++) {
@@ -90,22 +111,10 @@ static bool add_stages(clpi_cl_schedule *s, clpi_stages *stages, const clpi_step
                 return false;
             continue;
         }
-        if (step->kind == CLPI_STEP_NEST)
-            stage.map = clpi_map_nest(s, step->nest);
-        if (stage.map.is_teamed && !add_team_slot(s, stages, &stage, arena))
+        if (!plan_stage(s, stages, &stage, arena))
             return false;
-        if (step->kind == CLPI_STEP_CHECK)
-            stage.map = clpi_map_check(s, step->nest);
-        if (step->kind == CLPI_STEP_DOT) {
-            if (!clpi_plan_dot(s, step, arena, &stage.dot))
-                return false;
-            stage.pack_a = clpi_map_operand(s, step->dot->a, &stage.dot, false);
-            stage.pack_b = clpi_map_operand(s, step->dot->b, &stage.dot, true);
-        }
         if (!in_shared)
             find_edges(&stage, s, arena);
-        s->has_print = s->has_print || step->kind == CLPI_STEP_PRINT;
-        s->has_loop = s->has_loop || step->kind == CLPI_STEP_FOR || step->kind == CLPI_STEP_WHILE;
         if (!add_stages(s, &stage.body, &step->body, step->kind == CLPI_STEP_SHARED, arena) ||
             !add_stages(s, &stage.other, &step->other, false, arena) || !CLPI_PUSH(arena, stages, stage))
             return false;
@@ -122,6 +131,27 @@ static bool needs_joint(const clpi_stages *stages)
     return false;
 }
 
+/* simt: the array that joint reductions and broadcasts go through, if there are any, then barriers. */
+static bool plan_group(clpi_cl_schedule *s, clpi_arena *arena)
+{
+    for (int part = 0; part < CLPI_N_PARTS && s->joint_slot < 0; part++)
+        if (needs_joint(&s->parts[part])) {
+            s->joint_slot = clpi_slot_add(s, arena, CLP_U64, 2 * (int64_t)s->group_size, 0, s->program->n_steps);
+            if (s->joint_slot < 0)
+                return false;
+        }
+    return clpi_place_syncs(s, arena);
+}
+
+/* vector: what may go past the caches. */
+static bool plan_streams(clpi_cl_schedule *s, clpi_arena *arena)
+{
+    for (int part = 0; part < CLPI_N_PARTS; part++)
+        if (!clpi_find_streams(s, &s->parts[part], arena))
+            return false;
+    return true;
+}
+
 clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *limits, clp_schedule realisation, clpi_arena *arena,
                                 clpi_cl_schedule **out_schedule)
 {
@@ -130,32 +160,18 @@ clp_status clpi_cl_schedule_new(const clpi_program *program, const clpi_limits *
     if (!s)
         return CLP_ERR_OOM;
     realisation = clpi_cl_realisation(realisation, limits);
-    bool vector = realisation == CLP_SCHEDULE_VECTOR;
+    const bool is_vector = realisation == CLP_SCHEDULE_VECTOR;
     *s = (clpi_cl_schedule){ .program = program, .limits = *limits, .realisation = realisation,
                              .group_size = 1, .max_groups = limits->loop_rounds ? MAX_GROUPS_CUT : MAX_GROUPS,
-                             .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1 };
-    if (!vector && !clpi_choose_deals(s, arena))
-        return CLP_ERR_OOM;
-    if (!clpi_place_tiles(s, arena))
+                             .lanes = (int)limits->vector_bytes / 4, .joint_slot = -1,
+                             .is_streamed = CLPI_NEW_N(arena, bool, (size_t)program->ir->n_operands + 1) };
+    if (!s->is_streamed || (!is_vector && !clpi_choose_deals(s, arena)) || !clpi_place_tiles(s, arena))
         return CLP_ERR_OOM;
     for (int part = 0; part < CLPI_N_PARTS; part++)
         if (!add_stages(s, &s->parts[part], &program->parts[part], false, arena))
             return CLP_ERR_OOM;
-    s->is_streamed = CLPI_NEW_N(arena, bool, (size_t)program->ir->n_operands + 1);
-    if (!s->is_streamed)
+    if (!(is_vector ? plan_streams : plan_group)(s, arena))
         return CLP_ERR_OOM;
-    for (int part = 0; vector && part < CLPI_N_PARTS; part++)
-        if (!clpi_find_streams(s, &s->parts[part], arena))
-            return CLP_ERR_OOM;
-    if (!vector) {
-        if (needs_joint(&s->parts[CLPI_PART_FIRST]) || needs_joint(&s->parts[CLPI_PART_EVERY]) || needs_joint(&s->parts[CLPI_PART_LAST])) {
-            s->joint_slot = clpi_slot_add(s, arena, CLP_U64, 2 * (int64_t)s->group_size, 0, program->n_steps);
-            if (s->joint_slot < 0)
-                return CLP_ERR_OOM;
-        }
-        if (!clpi_place_syncs(s, arena))
-            return CLP_ERR_OOM;
-    }
     while (s->max_groups > 1 && s->workspace_bytes * s->max_groups > WORKSPACE_LIMIT)
         s->max_groups /= 2;
     *out_schedule = s;
