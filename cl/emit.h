@@ -93,7 +93,7 @@ void clpi_emit_kernel(clpi_emit *e);
 void clpi_renew_lid(clpi_emit *e, const char *turn);
 bool clpi_has_spare_lanes(const clpi_emit *e);                               /* the device runs work-items that no group has */
 
-/* ---- Values and memory of a nest (emit_value.c, emit_memory.c) ---- */
+/* ---- Values of a nest, loaded and stored (emit_value.c, emit_memory.c) ---- */
 bool        clpi_begin_nest(clpi_emit *e, const clpi_nest *n, const clpi_mapping *m);
 void        clpi_forget_from(clpi_emit *e, int level);                       /* a loop was left: what depends on it is printed anew */
 void        clpi_emit_nodes(clpi_emit *e, int level);                        /* those of this level, as variables where need be */
@@ -109,21 +109,29 @@ const char *clpi_stored_vector_type(const clpi_emit *e, const clpi_access *a, in
 int         clpi_stored_bytes(const clpi_emit *e, const clpi_access *a);      /* of one element there */
 const char *clpi_held_text(clpi_emit *e, const clpi_access *a, int mask_bits, const char *stored);      /* of a vector */
 const char *clpi_stored_text(clpi_emit *e, const clpi_access *a, int width, int mask_bits, const char *held);
-const char *clpi_place_text(clpi_emit *e, const clpi_access *a);             /* "t3[d0 * 8 + d1]", without looking */
-const char *clpi_inside_text(clpi_emit *e, const clpi_access *a);            /* the condition that it exists; NULL: it does */
 const char *clpi_pad_text(clpi_emit *e, const clpi_access *a);               /* what it is where it does not */
 bool        clpi_has_low_edge(const clpi_operand *x, int ref_dim);           /* a block may start before the array: has x_lo */
 bool        clpi_has_squeezed(const clpi_operand *x);                        /* has x_in */
+
+/* ---- Places (emit_place.c) ---- */
 const char *clpi_tile_name(clpi_emit *e, int tile);
-bool        clpi_is_owned(const clpi_emit *e, const clpi_access *a);         /* of a tile that its work-items keep in registers */
 const char *clpi_home_space(clpi_home home);                                 /* "__local " */
 const char *clpi_slot_space(const clpi_emit *e, int slot);
 const char *clpi_tile_type(clp_dtype dtype, int width);                      /* in memory: held form, bool a byte */
-/* Of a dot's accumulators and packed operands: integers unsigned, so that they wrap. */
-const char *clpi_packed_type(const clpi_dot *d, int width);
-
-const char *clpi_stretch_address(clpi_emit *e, const clpi_access *a);        /* of the neighbours that lie along the lanes */
-const char *clpi_side_by_side_text(clpi_emit *e, const clpi_access *a);      /* the condition that they do; NULL: they do */
+const char *clpi_packed_type(const clpi_dot *d, int width);                  /* of a dot's sums and sides: integers unsigned, so that they wrap */
+bool        clpi_is_register(const clpi_emit *e, const clpi_access *a);      /* of a scalar variable */
+bool        clpi_is_owned(const clpi_emit *e, const clpi_access *a);         /* of a tile that its work-items keep in registers */
+const char *clpi_place_text(clpi_emit *e, const clpi_access *a);             /* "t3[d0 * 8 + d1]", without looking: base[offset] */
+const char *clpi_base_text(clpi_emit *e, const clpi_access *a);
+const char *clpi_offset_text(clpi_emit *e, const clpi_access *a);
+const char *clpi_inside_text(clpi_emit *e, const clpi_access *a);            /* the condition that it exists; NULL: it does */
+/* Of a stretch, one vector: neighbours along the lanes, apart from where it ends. */
+bool        clpi_is_stretch(const clpi_emit *e, const clpi_access *a);       /* is the access one? */
+const char *clpi_stretch_address(clpi_emit *e, const clpi_access *a);
+const char *clpi_stretch_text(clpi_emit *e, const clpi_access *a, bool is_const);      /* as one vector in memory */
+const char *clpi_stretch_inside(clpi_emit *e, const clpi_access *a);         /* the condition that all of it exists; NULL: it does */
+const char *clpi_stretch_touches(clpi_emit *e, const clpi_access *a);        /* that some lane does, where it pays to ask; NULL: it does not */
+const char *clpi_side_by_side_text(clpi_emit *e, const clpi_access *a);      /* that neighbours lie side by side; NULL: they do */
 
 /* ---- Vectors of which the first lanes exist (emit_first.c): of stretches ---- */
 bool        clpi_has_first_lanes(const clpi_emit *e, const clpi_access *a);         /* can it be such a vector, and be told by clpi_first_lanes_inside? */

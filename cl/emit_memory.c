@@ -8,141 +8,6 @@
 
 #include <string.h>
 
-const char *clpi_home_space(clpi_home home)
-{
-    return home == CLPI_HOME_LOCAL ? "__local " : home == CLPI_HOME_WORKSPACE ? "__global " : "";
-}
-
-const char *clpi_slot_space(const clpi_emit *e, int slot)
-{
-    return clpi_home_space(e->s->slots.items[slot].home);
-}
-
-const char *clpi_tile_type(clp_dtype dtype, int width)
-{
-    return dtype == CLP_BOOL ? clpi_cl_stored_type(CLP_BOOL, width) : clpi_cl_type(dtype, width);
-}
-
-const char *clpi_packed_type(const clpi_dot *d, int width)
-{
-    return clpi_cl_type(d->acc == CLP_I32 ? CLP_U32 : d->acc == CLP_I64 ? CLP_U64 : d->acc, width);
-}
-
-const char *clpi_tile_name(clpi_emit *e, int tile)
-{
-    const clpi_tile *t = &e->p->tiles.items[tile];
-    if (t->operand >= 0)
-        return clpi_text(e, "%s_t", e->ir->operands[t->operand].name);
-    return clpi_text(e, e->s->tiles[tile].home == CLPI_HOME_REGISTER ? "s%d" : "t%d", tile);
-}
-
-static bool is_register(const clpi_emit *e, const clpi_access *a)
-{
-    return a->is_tile && e->s->tiles[a->target].home == CLPI_HOME_REGISTER;
-}
-
-bool clpi_is_owned(const clpi_emit *e, const clpi_access *a)
-{
-    return a->is_tile && clpi_is_simt(e) && e->s->tiles[a->target].home == CLPI_HOME_PRIVATE;
-}
-
-/* ---- Where ---- */
-
-static int64_t tile_stride(const clpi_emit *e, const clpi_access *a, int d)
-{
-    const clpi_tile *t = &e->p->tiles.items[a->target];
-    if (!t->is_reshaped)
-        return e->s->tiles[a->target].stride[d];
-    int64_t stride = 1;
-    for (int k = a->rank - 1; k > d; k--)
-        stride *= a->size[k];
-    return stride;
-}
-
-static bool is_side_by_side(const clpi_emit *e, const clpi_access *a, int d)
-{
-    const clpi_operand *x = &e->ir->operands[a->target];
-    return (e->is_fast || e->in_stretch) && d == a->rank - 1 && x->ref_dim[d] == x->rank - 1;
-}
-
-static const char *offset_text(clpi_emit *e, const clpi_access *a)
-{
-    const char *text = !a->is_tile && clpi_is_packed(e->ir->operands[a->target].dtype)
-                           ? clpi_text(e, "%s_at", e->ir->operands[a->target].name) : NULL;     /* nibbles have no address */
-    for (int d = 0; d < a->rank; d++) {
-        const clpi_ix *ix = &a->ix[d];
-        if (ix->dim < 0 && ix->node < 0 && ix->add == 0)
-            continue;
-        const char *at = clpi_ix_text(e, ix);
-        bool is_plain = !strchr(at, ' ');
-        const char *term;
-        if (a->is_tile) {
-            int64_t stride = tile_stride(e, a, d);
-            if (stride == 0)
-                continue;
-            term = stride == 1 ? at : clpi_text(e, is_plain ? "%s * %lld" : "(%s) * %lld", at, (long long)stride);
-        } else {
-            const char *name = e->ir->operands[a->target].name;
-            term = is_side_by_side(e, a, d) ? at : clpi_text(e, is_plain ? "%s * %s_s%d" : "(%s) * %s_s%d", at, name, d);
-        }
-        text = text ? clpi_text(e, "%s + %s", text, term) : term;
-    }
-    return text ? text : "0";
-}
-
-static const char *base_text(clpi_emit *e, const clpi_access *a)
-{
-    return a->is_tile ? clpi_tile_name(e, a->target) : clpi_text(e, "%s_p", e->ir->operands[a->target].name);
-}
-
-const char *clpi_place_text(clpi_emit *e, const clpi_access *a)
-{
-    if (is_register(e, a))
-        return clpi_tile_name(e, a->target);
-    if (clpi_is_owned(e, a))      /* that of the loops around, a whole run of columns */
-        return clpi_text(e, clpi_is_row_tile(&e->p->tiles.items[a->target]) ? "%s[i]" : "%s[i][j]", clpi_tile_name(e, a->target));
-    return clpi_text(e, "%s[%s]", base_text(e, a), offset_text(e, a));
-}
-
-/* Does `at` lie inside along dimension d, at least `before` short of its begin, `after` of its end? Both are taken from the limits:
- * added to the coordinate, which may be any number, they could overflow. */
-static const char *inside_dim(clpi_emit *e, const clpi_access *a, int d, const char *at, int before, int after)
-{
-    bool is_checked = a->checked >> d & 1;
-    const clpi_ix *ix = &a->ix[d];
-    const char *above = ix->node >= 0 || ix->mul < 0 || ix->add < 0 ? clpi_text(e, "%d <= %s && ", -before, at) : "";
-    if (a->is_tile) {
-        if (!is_checked)
-            return NULL;
-        return clpi_text(e, "%s%s < %lld", above, at, (long long)a->size[d] - after);
-    }
-    if (e->is_fast && !is_checked)
-        return NULL;
-    const clpi_operand *x = &e->ir->operands[a->target];
-    const char *below = clpi_text(e, "%s < %s_hi%d%s", at, x->name, d, after ? clpi_text(e, " - %d", after) : "");
-    if (clpi_has_low_edge(x, d))
-        return clpi_text(e, "%s_lo%d%s <= %s && %s", x->name, d, before ? clpi_text(e, " - %d", before) : "", at, below);
-    return is_checked ? clpi_text(e, "%s%s", above, below) : below;
-}
-
-/* Of a run of neighbours from the current point on: whether all of them exist, with after = their number - 1, or any, with before. */
-static const char *inside_text(clpi_emit *e, const clpi_access *a, int before, int after)
-{
-    const char *text = NULL;
-    for (int d = 0; d < a->rank; d++) {
-        bool is_last = d == a->rank - 1;
-        text = clpi_and_text(e, text, inside_dim(e, a, d, clpi_ix_text(e, &a->ix[d]), is_last ? before : 0, is_last ? after : 0));
-    }
-    if (!a->is_tile && !e->is_fast && clpi_has_squeezed(&e->ir->operands[a->target]))
-        text = clpi_and_text(e, text, clpi_text(e, "%s_in", e->ir->operands[a->target].name));
-    return text;
-}
-
-const char *clpi_inside_text(clpi_emit *e, const clpi_access *a)
-{
-    return inside_text(e, a, 0, 0);
-}
-
 /* ---- Elements ---- */
 
 static clp_dtype access_dtype(const clpi_emit *e, const clpi_access *a)
@@ -186,12 +51,12 @@ const char *clpi_held_text(clpi_emit *e, const clpi_access *a, int mask_bits, co
 static const char *element_text(clpi_emit *e, const clpi_access *a)
 {
     clp_dtype dtype = access_dtype(e, a);
-    if (is_register(e, a))
+    if (clpi_is_register(e, a))
         return clpi_place_text(e, a);
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     if (clpi_is_packed(dtype))
-        clpi_prelude_nibble(&e->prelude, &s, dtype, base_text(e, a), offset_text(e, a));
+        clpi_prelude_nibble(&e->prelude, &s, dtype, clpi_base_text(e, a), clpi_offset_text(e, a));
     else if (e->is_raw || lies_held(e, a))
         clpi_str_puts(&s, clpi_place_text(e, a));
     else
@@ -243,15 +108,6 @@ static void emit_guarded(clpi_emit *e, const clpi_access *a, const char *type, c
 
 /* ---- Vectors ---- */
 
-/* Is the access one stretch of neighbours along the lanes, apart from where it ends? */
-static bool is_stretch(const clpi_emit *e, const clpi_access *a)
-{
-    for (int d = 0; d < a->rank; d++)
-        if (clpi_depends_on(e->nest, a->ix[d].node, e->map->vector_dim))
-            return false;
-    return clpi_is_contiguous(e->s, a, e->map->vector_dim);
-}
-
 const char *clpi_stored_vector_type(const clpi_emit *e, const clpi_access *a, int width)
 {
     clp_dtype dtype = access_dtype(e, a);
@@ -262,25 +118,6 @@ int clpi_stored_bytes(const clpi_emit *e, const clpi_access *a)
 {
     clp_dtype dtype = access_dtype(e, a);
     return lies_held(e, a) ? (int)clpi_rep_bytes(dtype) : clp_dtype_bits(dtype) / 8;
-}
-
-/* simt: does the stretch begin a whole number of vectors behind an address that is aligned for them? Tiles lie so; of an operand
- * x_wide tells. NVIDIA's compiler makes four loads of a vector that may not be aligned.                                     */
-static bool is_wide(const clpi_emit *e, const clpi_access *a)
-{
-    const clpi_ix *last = &a->ix[a->rank - 1];
-    bool is_good = clpi_is_simt(e) && e->width <= CLPI_WIDE && last->node < 0 && last->add % e->width == 0;
-    for (int d = 0; a->is_tile && d < a->rank - 1; d++)
-        is_good = is_good && tile_stride(e, a, d) % e->width == 0;
-    return is_good && (a->is_tile || e->ir->operands[a->target].ref_rank > 0);
-}
-
-const char *clpi_stretch_address(clpi_emit *e, const clpi_access *a)
-{
-    e->in_stretch = true;         /* so its last stride is 1 */
-    const char *offset = offset_text(e, a);
-    e->in_stretch = false;
-    return clpi_text(e, "%s + %s", base_text(e, a), offset);
 }
 
 /* Asks for the line that the stretch of a later turn of the loop around begins in. */
@@ -303,40 +140,9 @@ static void emit_fetch_ahead(clpi_emit *e, const clpi_access *a)
     clpi_line(e, "%s;", clpi_take_text(e, &s));
 }
 
-/* The stretch as one vector in memory; its address may be aligned to elements only. */
-static const char *stretch_text(clpi_emit *e, const clpi_access *a, bool is_const)
-{
-    const char *space = a->is_tile ? clpi_home_space(e->s->tiles[a->target].home) : "__global ";
-    const char *address = clpi_stretch_address(e, a), *type = clpi_stored_vector_type(e, a, e->width);
-    if (!is_wide(e, a))
-        type = clpi_unaligned(e, type, clpi_stored_bytes(e, a));
-    return clpi_text(e, "*(%s%s%s *)(%s)", space, is_const ? "const " : "", type, address);
-}
-
-const char *clpi_side_by_side_text(clpi_emit *e, const clpi_access *a)
-{
-    if (a->is_tile || is_side_by_side(e, a, a->rank - 1))
-        return NULL;
-    return clpi_text(e, "%s_s%d == 1", e->ir->operands[a->target].name, a->rank - 1);
-}
-
-static const char *stretch_inside(clpi_emit *e, const clpi_access *a)
-{
-    const char *inside = inside_text(e, a, 0, e->width - 1);
-    if (!a->is_tile && is_wide(e, a))
-        return clpi_and_text(e, clpi_text(e, "%s_wide", e->ir->operands[a->target].name), inside);
-    return clpi_and_text(e, inside, clpi_side_by_side_text(e, a));
-}
-
-/* vector: does any lane of the stretch exist? Of a block that hangs far over an edge most vectors have none. NULL: nothing to ask. */
-static const char *stretch_touches(clpi_emit *e, const clpi_access *a)
-{
-    return clpi_is_simt(e) ? NULL : inside_text(e, a, e->width - 1, 0);
-}
-
 static const char *held_vector(clpi_emit *e, const clpi_access *a, clpi_value *v)
 {
-    return clpi_held_text(e, a, v->mask_bits, stretch_text(e, a, true));
+    return clpi_held_text(e, a, v->mask_bits, clpi_stretch_text(e, a, true));
 }
 
 static void use_access_lanes(clpi_emit *e, const clpi_access *a)
@@ -347,7 +153,7 @@ static void use_access_lanes(clpi_emit *e, const clpi_access *a)
     clpi_use_lanes(e, a->other);
 }
 
-/* The arrays of lanes went with the block they were declared in. */
+/* The arrays of lanes go with the block they were declared in. */
 static void forget_access_lanes(clpi_emit *e, const clpi_access *a)
 {
     for (int d = 0; d < a->rank; d++)
@@ -363,7 +169,7 @@ static void forget_access_lanes(clpi_emit *e, const clpi_access *a)
  * is unrolled takes a register pair for the address of each lane (softmax in rows of 1024: 254 registers and spills, against 71). */
 static bool goes_in_turn(const clpi_emit *e, const clpi_access *a)
 {
-    return clpi_is_simt(e) && a->mask < 0 && is_stretch(e, a);
+    return clpi_is_simt(e) && a->mask < 0 && clpi_is_stretch(e, a);
 }
 
 static const char *shifted_lanes(int width)
@@ -401,6 +207,7 @@ static void emit_load_lanes(clpi_emit *e, int node, const clpi_access *a, const 
     clpi_close(e);
     e->lane = NULL;
     clpi_line(e, "v%d = vload%d(0, e%d);", node, e->width, node);
+    forget_access_lanes(e, a);
 }
 
 /* A mask over a stretch that exists: load it all, then choose. */
@@ -434,14 +241,14 @@ static const char *pad_vector(clpi_emit *e, const clpi_access *a, const char *ty
 /* A stretch that may not be whole: all at once, in pieces, lane by lane, or nothing but the pad. */
 static void emit_load_cut(clpi_emit *e, int node, const clpi_access *a, const char *type, const char *inside)
 {
-    const char *touches = stretch_touches(e, a);
+    const char *touches = clpi_stretch_touches(e, a);
     clpi_line(e, touches ? "%s v%d = %s;" : "%s v%d;", type, node, touches ? pad_vector(e, a, type) : "");
     clpi_line(e, "if (%s)", inside);
     clpi_line(e, "    v%d = %s;", node, held_vector(e, a, &e->values[node]));
     if (clpi_has_first_lanes(e, a)) {
         clpi_line(e, "else if (%s)", clpi_first_lanes_inside(e, a));
         clpi_line(e, "    v%d = %s;", node, clpi_held_text(e, a, e->values[node].mask_bits, clpi_load_first_lanes(e, a)));
-        if (is_side_by_side(e, a, a->rank - 1))      /* where the first lane is not there, none is */
+        if (!clpi_side_by_side_text(e, a))      /* where the first lane is not there, none is */
             return;
     }
     clpi_open(e, touches ? "else if (%s)" : "else", touches);
@@ -457,8 +264,8 @@ static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_
     clp_dtype dtype = clpi_loaded(access_dtype(e, a));
     v->mask_bits = dtype == CLP_BOOL ? 8 : 0;
     const char *type = lanes_type(e, a, dtype, 8);
-    const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;
-    const bool is_whole = is_stretch(e, a) && !inside;
+    const char *inside = clpi_is_stretch(e, a) ? clpi_stretch_inside(e, a) : NULL;
+    const bool is_whole = clpi_is_stretch(e, a) && !inside;
     if (e->map->ahead && is_whole)
         emit_fetch_ahead(e, a);
     if (is_whole && a->mask < 0) {
@@ -467,13 +274,11 @@ static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_
         emit_load_chosen(e, node, a, type, v);
     } else if (inside && a->mask < 0) {
         emit_load_cut(e, node, a, type, inside);
-        forget_access_lanes(e, a);
     } else {
         clpi_line(e, "%s v%d;", type, node);
         clpi_open(e, "%s", "");
         emit_load_lanes(e, node, a, type);
         clpi_close(e);
-        forget_access_lanes(e, a);
     }
 }
 
@@ -493,7 +298,7 @@ void clpi_emit_load(clpi_emit *e, int node)
     } else if (clpi_is_turned(e, a)) {
         emit_load_turned(e, node, a, v);
     } else if (v->width == 1) {
-        if (is_register(e, a) && a->mask < 0) {
+        if (clpi_is_register(e, a) && a->mask < 0) {
             v->text = clpi_place_text(e, a);
             return;
         }
@@ -516,9 +321,9 @@ static void emit_store_one(clpi_emit *e, const clpi_access *a, const char *value
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     if (clpi_is_packed(dtype)) {
-        clpi_prelude_nibble_store(&e->prelude, &s, base_text(e, a), offset_text(e, a), value);
+        clpi_prelude_nibble_store(&e->prelude, &s, clpi_base_text(e, a), clpi_offset_text(e, a), value);
     } else {
-        clpi_str_add(&s, "%s = %s", clpi_place_text(e, a), is_register(e, a) ? value : clpi_stored_text(e, a, 1, 0, value));
+        clpi_str_add(&s, "%s = %s", clpi_place_text(e, a), clpi_is_register(e, a) ? value : clpi_stored_text(e, a, 1, 0, value));
     }
     if (inside)
         clpi_line(e, "if (%s)", inside);
@@ -534,7 +339,7 @@ static void emit_store_stretch(clpi_emit *e, const clpi_access *a, const char *v
     if (e->is_far && e->width == e->map->width && clpi_is_stream(e->s, e->nest, e->map, a))
         clpi_prelude_stream(&e->prelude, &s, access_dtype(e, a), e->width, clpi_stretch_address(e, a), stored);
     else
-        clpi_str_add(&s, "%s = %s", stretch_text(e, a, false), stored);
+        clpi_str_add(&s, "%s = %s", clpi_stretch_text(e, a, false), stored);
     clpi_line(e, "%s;", clpi_take_text(e, &s));
 }
 
@@ -561,45 +366,52 @@ static void emit_store_lanes(clpi_emit *e, const clpi_access *a, clp_dtype dtype
     emit_store_one(e, a, is_mask ? "(e[l] != 0)" : "e[l]");
     clpi_close(e);
     e->lane = NULL;
+    forget_access_lanes(e, a);
+}
+
+/* A stretch that may not be whole: all at once, in pieces, or lane by lane. */
+static void emit_store_cut(clpi_emit *e, const clpi_access *a, clp_dtype dtype, const char *value, int mask_bits, const char *inside)
+{
+    clpi_line(e, "if (%s)", inside);
+    e->indent++;
+    emit_store_stretch(e, a, value, mask_bits);
+    e->indent--;
+    if (clpi_has_first_lanes(e, a)) {
+        clpi_line(e, "else if (%s)", clpi_first_lanes_inside(e, a));
+        clpi_line(e, "    %s;", clpi_store_first_lanes(e, a, clpi_stored_text(e, a, e->width, mask_bits, value)));
+        if (!clpi_side_by_side_text(e, a))
+            return;
+    }
+    const char *touches = clpi_stretch_touches(e, a);
+    clpi_open(e, touches ? "else if (%s)" : "else", touches);
+    emit_store_lanes(e, a, dtype, value, mask_bits);
+    clpi_close(e);
+}
+
+static void emit_store_vector(clpi_emit *e, const clpi_access *a, clp_dtype dtype, const char *value, int mask_bits)
+{
+    const bool is_stretch = a->mask < 0 && clpi_is_stretch(e, a);
+    const char *inside = is_stretch ? clpi_stretch_inside(e, a) : NULL;
+    if (inside) {
+        emit_store_cut(e, a, dtype, value, mask_bits, inside);
+    } else if (is_stretch) {
+        emit_store_stretch(e, a, value, mask_bits);
+    } else {
+        clpi_open(e, "%s", "");
+        emit_store_lanes(e, a, dtype, value, mask_bits);
+        clpi_close(e);
+    }
 }
 
 void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *value, int width, int mask_bits)
 {
     const clpi_access *a = &e->nest->accesses.items[access];
-    if (width == 1) {
+    if (width == 1)
         emit_store_one(e, a, value);
-        return;
-    }
-    if (clpi_is_owned(e, a)) {
+    else if (clpi_is_owned(e, a))
         clpi_line(e, "%s = %s;", clpi_place_text(e, a), value);
-        return;
-    }
-    if (clpi_is_turned(e, a)) {
+    else if (clpi_is_turned(e, a))
         clpi_line(e, "%s = %s;", clpi_square_text(e, a), clpi_stored_text(e, a, width, mask_bits, value));
-        return;
-    }
-    const char *inside = is_stretch(e, a) ? stretch_inside(e, a) : NULL;
-    if (is_stretch(e, a) && !inside && a->mask < 0) {
-        emit_store_stretch(e, a, value, mask_bits);
-        return;
-    }
-    if (inside && a->mask < 0) {
-        clpi_line(e, "if (%s)", inside);
-        e->indent++;
-        emit_store_stretch(e, a, value, mask_bits);
-        e->indent--;
-        if (clpi_has_first_lanes(e, a)) {
-            clpi_line(e, "else if (%s)", clpi_first_lanes_inside(e, a));
-            clpi_line(e, "    %s;", clpi_store_first_lanes(e, a, clpi_stored_text(e, a, width, mask_bits, value)));
-            if (is_side_by_side(e, a, a->rank - 1))
-                return;
-        }
-        const char *touches = stretch_touches(e, a);
-        clpi_open(e, touches ? "else if (%s)" : "else", touches);
-    } else {
-        clpi_open(e, "%s", "");
-    }
-    emit_store_lanes(e, a, dtype, value, mask_bits);
-    clpi_close(e);
-    forget_access_lanes(e, a);
+    else
+        emit_store_vector(e, a, dtype, value, mask_bits);
 }

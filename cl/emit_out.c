@@ -173,7 +173,7 @@ static void emit_atomic(clpi_emit *e, const clpi_out *out)
 bool clpi_is_register_store(const clpi_emit *e, const clpi_out *out)
 {
     const clpi_access *a = &e->nest->accesses.items[out->access];
-    return a->is_tile && (e->s->tiles[a->target].home == CLPI_HOME_REGISTER || clpi_is_owned(e, a));
+    return clpi_is_register(e, a) || clpi_is_owned(e, a);
 }
 
 /* Where several work-items come to one result, the one that stores it; NULL: each stores, in registers, or what is its own. */
