@@ -15,14 +15,8 @@ bool clpi_is_simt(const clpi_emit *e)
 
 static void put_line(clpi_emit *e, const char *format, va_list args, const char *end)
 {
-    size_t before = e->out->n;
     clpi_str_add(e->out, "%*s", 4 * e->indent, "");
-    size_t start = e->out->n;
     clpi_str_add_v(e->out, format, args);
-    if (e->out->n == start && end[0] == ' ')
-        end++;                   /* a bare brace */
-    if (e->out->n == start && end[0] == '\n')
-        clpi_str_cut(e->out, before);
     clpi_str_puts(e->out, end);
 }
 
@@ -40,6 +34,12 @@ void clpi_open(clpi_emit *e, const char *format, ...)
     va_start(args, format);
     put_line(e, format, args, " {\n");
     va_end(args);
+    e->indent++;
+}
+
+void clpi_open_block(clpi_emit *e)
+{
+    clpi_line(e, "{");
     e->indent++;
 }
 
@@ -90,7 +90,7 @@ void clpi_open_items(clpi_emit *e, int64_t n)
         clpi_open(e, "for (int first = 0; first < %lld; first += %lld)", (long long)n, (long long)group);
         clpi_line(e, "const int item = first + lid;");
     } else {
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
         clpi_line(e, "const int item = lid;");
     }
     if (needs_guard(e, n))

@@ -62,6 +62,7 @@ bool clpi_is_simt(const clpi_emit *e);
 /* ---- Lines (emit.c) ---- */
 void clpi_line(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* indented, with a newline */
 void clpi_open(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);      /* the line ends in {; what follows is indented */
+void clpi_open_block(clpi_emit *e);                                          /* a line of { alone */
 void clpi_close(clpi_emit *e);
 const char *clpi_text(clpi_emit *e, const char *format, ...) CLP_PRINTF(2, 3);
 const char *clpi_and_text(clpi_emit *e, const char *a, const char *b);      /* of two conditions; NULL: none */

@@ -115,7 +115,7 @@ void clpi_emit_check(clpi_emit *e, const clpi_stage *stage)
     if (!clpi_begin_nest(e, nest, &stage->map))
         return;
     count_uses(e, check);
-    clpi_open(e, "%s", "");
+    clpi_open_block(e);
     clpi_emit_nodes(e, -1);
     if (nest->rank == 0) {
         clpi_open(e, "if (%s)", fails_text(e, check));

@@ -134,7 +134,7 @@ static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
 {
     const clpi_dot *d = stage->step->dot;
     packing p = { &stage->dot, d, is_y };
-    clpi_open(e, "%s", "");
+    clpi_open_block(e);
     /* Parts of lanes are stored, whole ones are loaded: by C's rule on types the compiler might do the one before the other. */
     if (p.plan->group > 1)
         clpi_line(e, "typedef %s __attribute__((may_alias)) part;", clpi_cl_type(p.plan->group == 2 ? CLP_U16 : CLP_U8, 1));

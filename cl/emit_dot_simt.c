@@ -321,7 +321,7 @@ void clpi_emit_dot_simt(clpi_emit *e, const clpi_stage *stage)
     const clpi_dot *d = stage->step->dot;
     const char *type = clpi_packed_type(d, 1), *space = clpi_home_space(e->s->tiles[d->dest].home);
     int64_t stride;
-    clpi_open(e, "%s", "");
+    clpi_open_block(e);
     if (!stage->dot.is_owned)
         clpi_line(e, "%s%s *const dest = (%s%s *)(%s);", space, type, space, type, clpi_sums_text(e, d, &stride));
     emit_blocks(e, stage);

@@ -59,7 +59,7 @@ static void compute_y(clpi_emit *e, const clpi_stage *stage)
     e->width = p->width;
     for (int j = 0; j < p->panel / p->width; j++) {
         clpi_line(e, "%s y%d;", clpi_lane_type(p, d, p->width), j);
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
         clpi_line(e, "const int d%d = panel * %d + %d;", column, p->panel, j * p->width);
         clpi_emit_nodes(e, 1);
         clpi_line(e, "y%d = %s;", j, clpi_whole_lanes_text(e, p, d, d->b_value));
@@ -251,7 +251,7 @@ static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
     const int64_t whole = d->m - d->m % p->rows, first = p->is_y_direct ? p->rows : 0;
     const char *end = end_text(e, &p->rows_end);
     if (p->is_y_direct) {
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
         clpi_line(e, "const int row = 0;");
         first_tile_versions(e, stage);
         clpi_close(e);
@@ -265,7 +265,10 @@ static void tiles_of_panel(clpi_emit *e, const clpi_stage *stage)
         clpi_close(e);
     }
     if (d->m > whole) {
-        clpi_open(e, "%s", end ? clpi_text(e, "if (%lld < %s)", (long long)whole, end) : "");
+        if (end)
+            clpi_open(e, "if (%lld < %s)", (long long)whole, end);
+        else
+            clpi_open_block(e);
         if (p->unit->tiles)
             clpi_emit_tile_setup(e, stage, (int)(d->m - whole));
         clpi_line(e, "const int row = %lld;", (long long)whole);

@@ -276,7 +276,7 @@ static void emit_load_vector(clpi_emit *e, int node, const clpi_access *a, clpi_
         emit_load_cut(e, node, a, type, inside);
     } else {
         clpi_line(e, "%s v%d;", type, node);
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
         emit_load_lanes(e, node, a, type);
         clpi_close(e);
     }
@@ -397,7 +397,7 @@ static void emit_store_vector(clpi_emit *e, const clpi_access *a, clp_dtype dtyp
     } else if (is_stretch) {
         emit_store_stretch(e, a, value, mask_bits);
     } else {
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
         emit_store_lanes(e, a, dtype, value, mask_bits);
         clpi_close(e);
     }

@@ -44,7 +44,7 @@ static void emit_chains(clpi_emit *e, int at, int dim, int chains)
         return;
     }
     for (e->chain = 0; e->chain < chains; e->chain++) {
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
         clpi_line(e, "const int d%d = c%d + %d;", dim, dim, e->chain * e->width);
         emit_body(e, at);
         clpi_close(e);
@@ -90,7 +90,7 @@ static void emit_pieces(clpi_emit *e, int at, int dim, int size, char name, piec
         const int fewer = back ? size / 2 / k : k;
         if (!(rest & fewer))
             continue;
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
         clpi_line(e, "const int %c%d = %lld;", name, dim, (long long)(n - rest + (rest & ~(2 * fewer - 1))));
         narrow(e, at, dim, fewer);
         clpi_close(e);
@@ -114,7 +114,7 @@ static void emit_whole_vectors(clpi_emit *e, int at, int dim, int width)
     if (n < width)
         return;
     if (n / width == 1) {
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
         clpi_line(e, "const int d%d = 0;", dim);
         emit_vector(e, at, dim, width);
     } else {
@@ -238,7 +238,7 @@ static void emit_joint_result(clpi_emit *e, const clpi_out *out, uint32_t o)
     const char *type = clpi_accumulator_type(e, out, 1);
     const char *space = clpi_slot_space(e, e->s->joint_slot);
     unsigned long long n = (unsigned long long)e->s->group_size;
-    clpi_open(e, "%s", "");
+    clpi_open_block(e);
     clpi_line(e, "%s%s *const part = (%s%s *)joint;", space, type, space, type);
     if (clpi_is_arg(out->op))
         clpi_line(e, "%sint *const where = (%sint *)(joint + %llu);", space, space, n);
@@ -363,7 +363,7 @@ void clpi_emit_nest(clpi_emit *e, const clpi_stage *stage)
     if (m->is_alone)
         clpi_open(e, "if (lid == 0)");
     else
-        clpi_open(e, "%s", "");
+        clpi_open_block(e);
     if (clpi_is_simt(e) && m->is_dealt) {
         emit_dealt(e);
     } else if (clpi_is_simt(e) && m->is_joint) {

@@ -25,7 +25,7 @@ static void emit_value(clpi_emit *e, int tile)
     }
     if (t->rank > 0)
         place = clpi_text(e, "%s[%s]", place, offset);
-    clpi_open(e, "%s", "");
+    clpi_open_block(e);
     clpi_line(e, "const ulong word = %s;", elem_text(e, t->dtype, place));
     clpi_line(e, "*to++ = (uint)word;");
     clpi_line(e, "*to++ = (uint)(word >> 32);");
@@ -44,7 +44,10 @@ void clpi_emit_print(clpi_emit *e, const clpi_stage *stage)
             n *= (long long)t->shape[d];
         words += n;
     }
-    clpi_open(e, clpi_is_simt(e) ? "if (lid == 0)" : "%s", "");
+    if (clpi_is_simt(e))
+        clpi_open(e, "if (lid == 0)");
+    else
+        clpi_open_block(e);
     clpi_line(e, "const uint at = atomic_add(log_words, %uu);", (unsigned)(words + CLPI_LOG_HEAD));
     clpi_open(e, "if (at + %uu <= log_words[1])", (unsigned)(words + CLPI_LOG_HEAD));
     clpi_line(e, "__global uint *to = log_words + at;");

@@ -139,7 +139,7 @@ static void open_rows(clpi_emit *e, rows_around *around, bool is_whole)
     *around = (rows_around){ e->map, e->width, e->is_raw, *e->map };
     around->along.vector_dim = dim;
     around->along.turn_dim = -1;
-    clpi_open(e, "%s", "");
+    clpi_open_block(e);
     clpi_line(e, "const int d%d = b%d;", dim, dim);
     if (is_whole)
         clpi_line(e, "#pragma unroll");

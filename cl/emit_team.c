@@ -182,7 +182,7 @@ void clpi_emit_team(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_deal *d = &e->map->deal;
     bool exchanges = stage->team_slot >= 0;
-    clpi_open(e, "%s", "");
+    clpi_open_block(e);
     if (exchanges) {
         clpi_renew_lid(e, NULL);
         declare_parts(e, stage->team_slot);

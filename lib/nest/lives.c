@@ -69,36 +69,42 @@ static void count_read(const clpi_program *p, clpi_step *s, const clpi_step *sha
         ((int *)user)[tile] += 1;
 }
 
-static bool drop_dead_outs(clpi_program *p, clpi_steps *steps, const int *reads)
+/* Outs of a nest that go to tiles nobody reads, and what only they hang on; old values of atomics likewise. */
+static bool drop_dead_outs(clpi_program *p, clpi_step *s, const int *reads)
+{
+    clpi_nest *n = s->nest;
+    uint32_t kept = 0;
+    for (uint32_t o = 0; o < n->outs.n; o++) {
+        clpi_out out = n->outs.items[o];
+        const clpi_access *a = &n->accesses.items[out.access];
+        if (out.old >= 0 && reads[n->accesses.items[out.old].target] == 0)
+            out.old = -1;
+        if (out.kind == CLPI_OUT_ATOMIC || !a->is_tile || reads[a->target] > 0)
+            n->outs.items[kept++] = out;
+    }
+    const bool shrank = kept < n->outs.n;
+    n->outs.n = kept;
+    clpi_nest *clean = clpi_nest_like(p, n);
+    if (!clean)
+        return false;
+    clpi_nest_append(p, clean, n, NULL);
+    s->nest = clean;
+    return shrank || clean->accesses.n < n->accesses.n;
+}
+
+/* Of all nests; those that are left without outs go. */
+static bool drop_dead(clpi_program *p, clpi_steps *steps, const int *reads)
 {
     bool changed = false;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < steps->n; i++) {
         clpi_step *s = steps->items[i];
-        changed |= drop_dead_outs(p, &s->body, reads);
-        changed |= drop_dead_outs(p, &s->other, reads);
-        if (s->kind == CLPI_STEP_NEST) {
-            uint32_t n = 0;
-            for (uint32_t o = 0; o < s->nest->outs.n; o++) {
-                clpi_out out = s->nest->outs.items[o];
-                const clpi_access *a = &s->nest->accesses.items[out.access];
-                if (out.old >= 0 && reads[s->nest->accesses.items[out.old].target] == 0)
-                    out.old = -1;
-                if (out.kind == CLPI_OUT_ATOMIC || !a->is_tile || reads[a->target] > 0)
-                    s->nest->outs.items[n++] = out;
-            }
-            bool shrank = n < s->nest->outs.n;
-            s->nest->outs.n = n;
-            clpi_nest *clean = clpi_nest_like(p, s->nest);
-            if (!clean)
-                return false;
-            clpi_nest_append(p, clean, s->nest, NULL);
-            changed |= shrank || clean->accesses.n < s->nest->accesses.n;
-            s->nest = clean;
-            if (n == 0)
-                continue;
-        }
-        steps->items[kept++] = s;
+        changed |= drop_dead(p, &s->body, reads);
+        changed |= drop_dead(p, &s->other, reads);
+        if (s->kind == CLPI_STEP_NEST)
+            changed |= drop_dead_outs(p, s, reads);
+        if (s->kind != CLPI_STEP_NEST || s->nest->outs.n > 0)
+            steps->items[kept++] = s;
     }
     steps->n = kept;
     return changed;
@@ -114,7 +120,7 @@ void clpi_drop_dead_tiles(clpi_program *p)
             clpi_each_use(p, &p->parts[part], NULL, count_read, reads);
         changed = false;
         for (int part = 0; part < CLPI_N_PARTS; part++)
-            changed |= drop_dead_outs(p, &p->parts[part], reads);
+            changed |= drop_dead(p, &p->parts[part], reads);
     }
 }
 
