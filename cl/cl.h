@@ -3,7 +3,7 @@
  *     device.c    finding, opening and describing devices; their limits
  *     memory.c    memory on them
  *     program.c   texts into programs
- *     units.c     dot instructions of a CPU device
+ *     insns.c     instructions of a CPU device
  *     launch.c    launches and their events
  *     print.c     what a launch printed
  *     fault.c     what a checked launch found
@@ -124,9 +124,9 @@ clp_status  clpi_cl_build(clpi_cl_device *dev, const char *what, const char *tex
 /* "clpallas version|platform|its version|device|its version|driver": what stored things of a device depend on. */
 void        clpi_cl_put_identity(const clpi_cl_device *dev, clpi_str *out);
 
-/* ---- units.c ---- */
-void        clpi_cl_find_units(clpi_cl_device *dev);     /* sets limits.dot_units; the rest of the device is there */
-uint32_t    clpi_cl_probe_units(clpi_cl_device *dev, uint32_t units);     /* those that code of the device reaches; the CPU has them */
+/* ---- insns.c ---- */
+void        clpi_cl_find_insns(clpi_cl_device *dev);     /* sets limits.insns; the rest of the device is there */
+uint32_t    clpi_cl_probe_insns(clpi_cl_device *dev, uint32_t insns);     /* those that code of the device reaches; the CPU has them */
 
 /* ---- launch.c ---- */
 /* What unit points to stays alive as long as the exe, which becomes a user of shared. code: one of shared's, built. */

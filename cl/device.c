@@ -289,7 +289,7 @@ clp_status clpi_cl_open_on(const clpi_host *host, cl_device_id id, cl_context co
     }
     read_limits(id, &dev->limits);
     clpi_store_open(&dev->store);
-    clpi_cl_find_units(dev);
+    clpi_cl_find_insns(dev);
     snprintf(dev->text, sizeof dev->text, "cl ");
     describe(id, dev->text + 3, sizeof dev->text - 3);
     dev->compiles_for_binary = is_pocl(dev->text);

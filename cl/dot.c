@@ -10,20 +10,20 @@
 #define VECTOR(acc_, vector_bytes_) .acc = CLP_##acc_, .realisation = CLP_SCHEDULE_VECTOR, .vector_bytes = vector_bytes_
 #define SIMT(acc_, rows_, vectors_) .acc = CLP_##acc_, .realisation = CLP_SCHEDULE_SIMT, .rows = rows_, .vectors = vectors_
 #define TILES(x_, y_, unit_, group_, instruction_) \
-    .x = CLP_##x_, .y = CLP_##y_, .needs = CLPI_DOT_AMX_##unit_, .group = group_, .tiles = instruction_, .rows = 2 * CLPI_TILE_LANES, .vectors = 2
+    .x = CLP_##x_, .y = CLP_##y_, .needs = CLPI_INSN_AMX_##unit_, .group = group_, .tiles = instruction_, .rows = 2 * CLPI_TILE_LANES, .vectors = 2
 static const clpi_dot_unit UNITS[] = {
     { VECTOR(F32, 64), TILES(BF16, BF16, BF16, 2, "tdpbf16ps") },
-    { VECTOR(F32, 64), .x = CLP_BF16, .y = CLP_BF16, .needs = CLPI_DOT_AVX512_BF16, .group = 2, .call = "dot_bf16" },
+    { VECTOR(F32, 64), .x = CLP_BF16, .y = CLP_BF16, .needs = CLPI_INSN_AVX512_BF16, .group = 2, .call = "dot_bf16" },
     { VECTOR(F32, 0) },
     { VECTOR(F64, 0) },
     { VECTOR(I32, 64), TILES(I8, I8, INT8, 4, "tdpbssd") },
     { VECTOR(I32, 64), TILES(I8, U8, INT8, 4, "tdpbsud") },
     { VECTOR(I32, 64), TILES(U8, I8, INT8, 4, "tdpbusd") },
     { VECTOR(I32, 64), TILES(U8, U8, INT8, 4, "tdpbuud") },
-    { VECTOR(I32, 64), .x = CLP_U8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte" },
-    { VECTOR(I32, 64), .x = CLP_I8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte" },
-    { VECTOR(I32, 64), .x = CLP_I8, .y = CLP_I8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte", .is_biased = true },
-    { VECTOR(I32, 64), .x = CLP_U8, .y = CLP_U8, .needs = CLPI_DOT_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte", .is_biased = true },
+    { VECTOR(I32, 64), .x = CLP_U8, .y = CLP_I8, .needs = CLPI_INSN_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte" },
+    { VECTOR(I32, 64), .x = CLP_I8, .y = CLP_U8, .needs = CLPI_INSN_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte" },
+    { VECTOR(I32, 64), .x = CLP_I8, .y = CLP_I8, .needs = CLPI_INSN_AVX512_VNNI, .group = 4, .call = "dot_ubyte_byte", .is_biased = true },
+    { VECTOR(I32, 64), .x = CLP_U8, .y = CLP_U8, .needs = CLPI_INSN_AVX512_VNNI, .group = 4, .call = "dot_byte_ubyte", .is_biased = true },
     { VECTOR(I32, 0), .takes_bytes = true, .packed = CLP_F32, .max_k = 256 },
     { VECTOR(I32, 0) },
     { VECTOR(I64, 0) },
@@ -72,7 +72,7 @@ static const clpi_dot_unit *find_unit(const clpi_cl_schedule *s, const clpi_dot 
     clp_dtype acc = d->acc == CLP_U32 ? CLP_I32 : d->acc == CLP_U64 ? CLP_I64 : d->acc;   /* + and * wrap alike */
     for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
         if (UNITS[i].acc == acc && UNITS[i].realisation == s->realisation && UNITS[i].vector_bytes <= s->limits.vector_bytes &&
-            !(UNITS[i].needs & ~s->limits.dot_units) && takes(s, &UNITS[i], d))
+            !(UNITS[i].needs & ~s->limits.insns) && takes(s, &UNITS[i], d))
             return &UNITS[i];
     return NULL;
 }

@@ -73,7 +73,7 @@ typedef struct clpi_dot_unit {
     int            rows, vectors; /* simt: rows and columns of one work-item, at most. Units of tiles: those of a register tile; of
                                      others clpi_dot_tile_of says */
     clp_dtype      x, y;          /* the only operands it takes */
-    uint32_t       needs;         /* CLPI_DOT_ */
+    uint32_t       needs;         /* CLPI_INSN_ */
     int            group;         /* neighbours in k that lie together in a lane of 32 bits, in their stored form */
     const char    *call;          /* the prelude's function that multiplies such lanes, adding to the accumulators */
     const char    *tiles;         /* or the instruction that does so for whole tiles of 16 rows of 16 lanes (Intel's AMX); rows and

@@ -35,7 +35,8 @@ static bool condition_holds(const clpi_prelude *p, const char *word, size_t n, c
 {
     return (is_word(word, n, "scalar") && r->width == 1) || (is_word(word, n, "vector") && r->width > 1) ||
            (is_word(word, n, "fast") && p->math_fast) || (is_word(word, n, "correct") && p->limits->has_correct_divide) ||
-           (is_word(word, n, "fp64") && p->limits->has_fp64);
+           (is_word(word, n, "fp64") && p->limits->has_fp64) ||
+           (is_word(word, n, "vscalef") && (p->limits->insns & CLPI_INSN_AVX512_SCALE) && r->width == 16);
 }
 
 /* Whether the section whose head is this line, without its mark, serves the request. */
@@ -499,9 +500,14 @@ static void need_function(clpi_prelude *p, const char *section, const char *text
     clpi_str_done(&body);
 }
 
-/* Adds the function of elementary.h of that name, after those it calls. Returns its section, NULL when there is none. */
-static const char *need_elementary(clpi_prelude *p, const clpi_request *r)
+/* Adds the function of that name, after those it calls, from prelude.cl or else elementary.h. NULL when there is none; else its section. */
+static const char *need_named(clpi_prelude *p, const clpi_request *r)
 {
+    const char *section = find_exact(p, r);
+    if (section) {
+        need_function(p, section, section, section_bytes(section), r, expand);
+        return section;
+    }
     for (const char *at = strstr(clpi_prelude_files[1].text, elementary_mark); at; at = strstr(at, elementary_mark)) {
         at += sizeof elementary_mark - 1;
         size_t n = word_bytes(at);
@@ -513,7 +519,7 @@ static const char *need_elementary(clpi_prelude *p, const clpi_request *r)
             called.name = line + 1;
             called.n = word_bytes(line + 1);
             if (called.n > 0)
-                need_elementary(p, &called);
+                need_named(p, &called);
             line += 1 + called.n;
         }
         size_t n_bytes = end ? (size_t)(end - text) : strlen(text);
@@ -540,7 +546,7 @@ bool clpi_template_call(clpi_prelude *p, clpi_str *out, const clpi_request *r, c
     p->uses_f64 = p->uses_f64 || found.dtype == CLP_F64 || found.from == CLP_F64;
     if (!section) {
         found.dtype = CLP_F32;
-        if (clpi_rep(r->dtype) != CLP_F32 || !need_elementary(p, &found))
+        if (clpi_rep(r->dtype) != CLP_F32 || !need_named(p, &found))
             return false;
         put_call(out, &found, args, n_args);
         return true;

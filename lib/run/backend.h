@@ -8,12 +8,13 @@
 
 #include "plan/plan.h"
 
-/* Dot instructions of a CPU device that inline assembly of its OpenCL C reaches (a probe has run). */
+/* Instructions of a CPU device that inline assembly of its OpenCL C reaches (a probe has run). */
 enum {
-    CLPI_DOT_AVX512_BF16 = 1,         /* vdpbf16ps: pairs of bf16 into f32 */
-    CLPI_DOT_AVX512_VNNI = 2,         /* vpdpbusd: quads of u8 by i8 into i32 */
-    CLPI_DOT_AMX_BF16    = 4,         /* tdpbf16ps: tiles of pairs of bf16 into f32 */
-    CLPI_DOT_AMX_INT8    = 8          /* tdpbssd and its like: tiles of quads of bytes, each side signed or not, into i32 */
+    CLPI_INSN_AVX512_BF16  = 1,        /* vdpbf16ps: pairs of bf16 into f32 */
+    CLPI_INSN_AVX512_VNNI  = 2,        /* vpdpbusd: quads of u8 by i8 into i32 */
+    CLPI_INSN_AMX_BF16     = 4,        /* tdpbf16ps: tiles of pairs of bf16 into f32 */
+    CLPI_INSN_AMX_INT8     = 8,        /* tdpbssd and its like: tiles of quads of bytes, each side signed or not, into i32 */
+    CLPI_INSN_AVX512_SCALE = 16        /* vscalefps: f32 times a power of two, rounded once */
 };
 
 /* Facts about a device, plain data. The text of a kernel is a function of IR, plan, these and the schedule alone. */
@@ -37,7 +38,7 @@ typedef struct clpi_limits {
     uint32_t vector_bytes;          /* of the widest native vector: 16, 32, 64 */
     uint64_t l1_bytes, l2_bytes;    /* data caches of one unit */
     uint64_t last_bytes;            /* a CPU's last cache, which units share; 0: not known */
-    uint32_t dot_units;             /* CLPI_DOT_ that it has */
+    uint32_t insns;                 /* CLPI_INSN_ that it has */
 } clpi_limits;
 
 /* What a backend may call in the context it serves. */

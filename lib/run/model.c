@@ -65,7 +65,10 @@ static product product_of(const machine *on, const clpi_limits *l, const clpi_ir
     p.rows = tile.rows;
     p.columns = (double)lanes * tile.vectors;
     p.sums = (double)tile.rows * tile.vectors;
-    const bool shares_lanes = l->dot_units && m > tile.rows && (x->dtype == CLP_BF16 || clp_dtype_bits(x->dtype) == 8);
+    const uint32_t dot_insns = x->dtype == CLP_BF16               ? CLPI_INSN_AVX512_BF16 | CLPI_INSN_AMX_BF16
+                               : clp_dtype_bits(x->dtype) == 8 ? CLPI_INSN_AVX512_VNNI | CLPI_INSN_AMX_INT8
+                                                               : 0;
+    const bool shares_lanes = (l->insns & dot_insns) && m > tile.rows;
     if (shares_lanes)
         p.k = ceil(p.k * clp_dtype_bits(x->dtype) / 32);
     p.is_y_direct = n % (lanes * tile.vectors) == 0 && clpi_op_at(ir, clpi_args(ir, op)[1])->kind != CLP_OP_transpose && !shares_lanes;

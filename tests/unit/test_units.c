@@ -1,5 +1,6 @@
 /* Dot units: every one that this device's CPU has, and what stands in for them, gives the sums of the definition: integers
- * exactly, extremes and wrapping included, bf16 within the rounding of its f32 sums. Sizes divide nothing.                */
+ * exactly, extremes and wrapping included, bf16 within the rounding of its f32 sums. Sizes divide nothing. And instructions that other
+ * functions are made of: they change no bit.                                                                              */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -119,29 +120,29 @@ static bool calls(clp_context *ctx, const char *pair, const char *function)
 /* Pure text: every unit is reached by its row, and by no other dtypes. */
 Test(units, are_chosen_by_what_the_device_has)
 {
-    enum { ALL = ~0, PAIRS = CLPI_DOT_AVX512_BF16, QUADS = CLPI_DOT_AVX512_VNNI };
+    enum { ALL = ~0, PAIRS = CLPI_INSN_AVX512_BF16, QUADS = CLPI_INSN_AVX512_VNNI };
     static const struct { const char *pair, *function; int units; } rows[] = {
         { "X=bf16, Y=bf16, A=f32", "vdpbf16ps", PAIRS },
-        { "X=bf16, Y=bf16, A=f32", "tdpbf16ps", CLPI_DOT_AMX_BF16 | PAIRS },
+        { "X=bf16, Y=bf16, A=f32", "tdpbf16ps", CLPI_INSN_AMX_BF16 | PAIRS },
         { "X=i8, Y=i8", "dot_ubyte_byte", QUADS },
         { "X=u8, Y=u8", "dot_byte_ubyte", QUADS },
         { "X=u8, Y=i8", "dot_ubyte_byte", QUADS },
         { "X=i8, Y=u8", "dot_byte_ubyte", QUADS },
-        { "X=i8, Y=i8", "tdpbssd", CLPI_DOT_AMX_INT8 | QUADS },
-        { "X=i8, Y=u8", "tdpbsud", CLPI_DOT_AMX_INT8 | QUADS },
-        { "X=u8, Y=i8", "tdpbusd", CLPI_DOT_AMX_INT8 | QUADS },
-        { "X=u8, Y=u8", "tdpbuud", CLPI_DOT_AMX_INT8 | QUADS },
+        { "X=i8, Y=i8", "tdpbssd", CLPI_INSN_AMX_INT8 | QUADS },
+        { "X=i8, Y=u8", "tdpbsud", CLPI_INSN_AMX_INT8 | QUADS },
+        { "X=u8, Y=i8", "tdpbusd", CLPI_INSN_AMX_INT8 | QUADS },
+        { "X=u8, Y=u8", "tdpbuud", CLPI_INSN_AMX_INT8 | QUADS },
     };
     clp_context *ctx;
     cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp", .schedule = CLP_SCHEDULE_VECTOR }, &ctx), CLP_OK);
     ctx->limits = clpi_cl_reference_limits;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        ctx->limits.dot_units = 0;
+        ctx->limits.insns = 0;
         cr_expect(!calls(ctx, rows[i].pair, "asm"), "%s without units", rows[i].pair);
-        ctx->limits.dot_units = (uint32_t)rows[i].units;
+        ctx->limits.insns = (uint32_t)rows[i].units;
         cr_expect(calls(ctx, rows[i].pair, rows[i].function), "%s: %s", rows[i].pair, rows[i].function);
     }
-    ctx->limits.dot_units = (uint32_t)ALL;
+    ctx->limits.insns = (uint32_t)ALL;
     cr_expect(!calls(ctx, "X=f16, Y=f16, A=f32", "asm") && !calls(ctx, "X=i16, Y=i16", "asm"), "dtypes that no unit takes");
     cr_expect(!rows_call(ctx, 8, "X=bf16, Y=bf16, A=f32", "asm") && !rows_call(ctx, 8, "X=i8, Y=i8", "asm"), "of few rows y is not packed");
     clp_context_free(ctx);
@@ -164,12 +165,12 @@ Test(units, give_the_sums_of_the_definition)
     if (!ctx)
         return;
     clpi_cl_device *dev = clpi_context_dev(ctx, &clpi_cl_backend);
-    const uint32_t units = dev->limits.dot_units;
+    const uint32_t units = dev->limits.insns;
     if (units)
         check_all(ctx, "the device's");
     else
         fprintf(stderr, "skipped: this device reaches no dot unit of its CPU\n");
-    dev->limits.dot_units = 0;
+    dev->limits.insns = 0;
     check_all(ctx, "none");
     clp_context_free(ctx);
 }
@@ -177,7 +178,7 @@ Test(units, give_the_sums_of_the_definition)
 /* Where the CPU has no tiles they are emulated, so the probe and the code are tried everywhere. */
 Test(units, tiles_give_the_sums_of_the_definition)
 {
-    enum { TILES = CLPI_DOT_AMX_BF16 | CLPI_DOT_AMX_INT8 };
+    enum { TILES = CLPI_INSN_AMX_BF16 | CLPI_INSN_AMX_INT8 };
     clp_context *ctx = open_device();
     if (!ctx)
         return;
@@ -188,10 +189,49 @@ Test(units, tiles_give_the_sums_of_the_definition)
         return;
     }
     dev->limits.vector_bytes = 64;
-    dev->limits.dot_units = clpi_cl_probe_units(dev, TILES);
-    cr_assert_eq(dev->limits.dot_units, TILES, "code of the device does not reach tiles");
+    dev->limits.insns = clpi_cl_probe_insns(dev, TILES);
+    cr_assert_eq(dev->limits.insns, TILES, "code of the device does not reach tiles");
     check_all(ctx, "tiles");
     check(ctx, &(problem){ CLP_BF16, CLP_BF16, 49, 33, 70, false, false }, "tiles");
     check(ctx, &(problem){ CLP_I8, CLP_U8, 33, 70, 65, true, false }, "tiles");
+    clp_context_free(ctx);
+}
+
+/* ---- Powers ---- */
+
+enum { N_POWERS = 1 << 20 };
+
+static const char POWERS[] = "kernel p(in x: f32[N] block [1024] at (i), out o: f32[2, N] block [_, 1024] at (s, i)) grid (s = 2, i = N / 1024) "
+                             "{ if (s == 0) { o[:] = exp(x[:]); } else { o[:] = exp2(x[:]); } }";
+
+/* e^x and 2^x of a stride through the bits of all f32, those of each half beside each other. */
+static void take_powers(clp_context *ctx, const float *x, float *out)
+{
+    clp_kernel *kernel;
+    cr_assert_eq(clp_kernel_from_text(ctx, POWERS, NULL, NULL, &kernel), CLP_OK, "%s", clp_last_error(ctx));
+    cr_assert_eq(clp_run(kernel, (clp_array[]){ { .dtype = CLP_F32, .rank = 1, .shape = (int64_t[]){ N_POWERS }, .data = (void *)x },
+                                                { .dtype = CLP_F32, .rank = 2, .shape = (int64_t[]){ 2, N_POWERS }, .data = out } }, 2, NULL),
+                 CLP_OK, "%s", clp_last_error(ctx));
+    clp_kernel_free(kernel);
+}
+
+/* An instruction that scales by a power of two, and two products that do: bits are equal, subnormal and infinite results too. */
+Test(units, powers_are_the_same_with_and_without)
+{
+    static float x[N_POWERS], with[2 * N_POWERS], without[2 * N_POWERS];
+    clp_context *ctx = open_device();
+    if (!ctx)
+        return;
+    clpi_cl_device *dev = clpi_context_dev(ctx, &clpi_cl_backend);
+    if (dev->limits.insns & CLPI_INSN_AVX512_SCALE) {
+        for (uint32_t i = 0; i < N_POWERS; i++)
+            memcpy(&x[i], &(uint32_t){ i * (UINT32_MAX / N_POWERS) }, 4);
+        take_powers(ctx, x, with);
+        dev->limits.insns = 0;
+        take_powers(ctx, x, without);
+        cr_expect_arr_eq(with, without, sizeof with);
+    } else {
+        fprintf(stderr, "skipped: this device reaches no instruction that scales by a power of two\n");
+    }
     clp_context_free(ctx);
 }

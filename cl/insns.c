@@ -1,5 +1,5 @@
-/* units: which dot instructions of the host's CPU a device's OpenCL C reaches.
- * In: an open device. Out: CLPI_DOT_ bits of its limits. A CPU device is this host; what its CPU has, CPUID says (and whether the
+/* insns: which instructions of the host's CPU a device's OpenCL C reaches.
+ * In: an open device. Out: CLPI_INSN_ bits of its limits. A CPU device is this host; what its CPU has, CPUID says (and whether the
  * system keeps the registers); whether inline assembly gets there, a program that uses it: it is built and run once for each
  * device and driver, and the store remembers.                                                                            */
 #define _DEFAULT_SOURCE         /* syscall */
@@ -28,10 +28,10 @@ static bool may_use_tiles(void)
 }
 
 /* Intel SDM, volume 2, CPUID; volume 1, 13.3: bits 5 to 7 of XCR0 are the state of AVX-512, 17 and 18 that of tiles. */
-static uint32_t units_of_host(void)
+static uint32_t insns_of_host(void)
 {
     unsigned a, b, c, d, low, high;
-    uint32_t units = 0;
+    uint32_t insns = 0;
     if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & (1u << 27)))       /* OSXSAVE */
         return 0;
     __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
@@ -39,24 +39,25 @@ static uint32_t units_of_host(void)
         return 0;
     if (!(b & (1u << 16)) || !(b & (1u << 31)))                     /* AVX512F, AVX512VL */
         return 0;
+    insns |= CLPI_INSN_AVX512_SCALE;
     if (c & (1u << 11))
-        units |= CLPI_DOT_AVX512_VNNI;
+        insns |= CLPI_INSN_AVX512_VNNI;
     if ((d & (1u << 24)) && (low & TILE_STATE) == TILE_STATE && may_use_tiles()) {
-        units |= d & (1u << 22) ? CLPI_DOT_AMX_BF16 : 0;
-        units |= d & (1u << 25) ? CLPI_DOT_AMX_INT8 : 0;
+        insns |= d & (1u << 22) ? CLPI_INSN_AMX_BF16 : 0;
+        insns |= d & (1u << 25) ? CLPI_INSN_AMX_INT8 : 0;
     }
     if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a & (1u << 5)))
-        units |= CLPI_DOT_AVX512_BF16;
-    return units;
+        insns |= CLPI_INSN_AVX512_BF16;
+    return insns;
 }
 #else
-static uint32_t units_of_host(void)
+static uint32_t insns_of_host(void)
 {
     return 0;
 }
 #endif
 
-/* Lane i has the sums 1 * 1 + 2 * 2 of bf16, and 250 * -1 + 1 * 2 + 0 + 0 of bytes. Of tiles, whose rows of x are their number and the
+/* Lane i has the sums 1 * 1 + 2 * 2 of bf16, and 250 * -1 + 1 * 2 + 0 + 0 of bytes; 3 * 2^-2. Of tiles, whose rows of x are their number and the
  * last two of which are not there: row 13, of all 32 bf16 or 64 bytes times 1. */
 static const char probe_text[] =
     "__kernel void probe(__global float *o)\n"
@@ -87,6 +88,9 @@ static const char probe_text[] =
     "#ifdef BF16\n"
     "    __asm__(\"vdpbf16ps %2, %1, %0\" : \"+v\"(f) : \"v\"(pair), \"v\"(pair));\n"
     "#endif\n"
+    "#ifdef SCALE\n"
+    "    __asm__(\"vscalefps %2, %1, %0\" : \"=v\"(f) : \"v\"((float16)(3)), \"v\"((float16)(-2)));\n"
+    "#endif\n"
     "#ifdef VNNI\n"
     "    __asm__(\"vpdpbusd %2, %1, %0\" : \"+v\"(n) : \"v\"(ubytes), \"v\"(bytes));\n"
     "#endif\n"
@@ -94,12 +98,13 @@ static const char probe_text[] =
     "    vstore16(convert_float16(as_int16(n)), 1, o);\n"
     "}\n";
 
-typedef struct probe { uint32_t unit; const char *options; int at; float expected; } probe;
+typedef struct probe { uint32_t insn; const char *options; int at; float expected; } probe;
 static const probe probes[] = {
-    { CLPI_DOT_AVX512_BF16, "-D BF16", 0, 5.0f },
-    { CLPI_DOT_AVX512_VNNI, "-D VNNI", 16, -248.0f },
-    { CLPI_DOT_AMX_BF16, "-D TILES=32", 0, 13.0f * 32 },
-    { CLPI_DOT_AMX_INT8, "-D TILES=64", 0, 13.0f * 64 },
+    { CLPI_INSN_AVX512_BF16, "-D BF16", 0, 5.0f },
+    { CLPI_INSN_AVX512_VNNI, "-D VNNI", 16, -248.0f },
+    { CLPI_INSN_AVX512_SCALE, "-D SCALE", 0, 0.75f },
+    { CLPI_INSN_AMX_BF16, "-D TILES=32", 0, 13.0f * 32 },
+    { CLPI_INSN_AMX_INT8, "-D TILES=64", 0, 13.0f * 64 },
 };
 
 static bool runs(clpi_cl_device *dev, cl_program program, const probe *p)
@@ -122,7 +127,7 @@ static bool runs(clpi_cl_device *dev, cl_program program, const probe *p)
     return is_right;
 }
 
-static bool has_unit(clpi_cl_device *dev, const probe *p)
+static bool has_insn(clpi_cl_device *dev, const probe *p)
 {
     cl_program program;
     if (clpi_cl_build(dev, "probe", probe_text, p->options, &program))
@@ -132,18 +137,18 @@ static bool has_unit(clpi_cl_device *dev, const probe *p)
     return is_right;
 }
 
-uint32_t clpi_cl_probe_units(clpi_cl_device *dev, uint32_t units)
+uint32_t clpi_cl_probe_insns(clpi_cl_device *dev, uint32_t insns)
 {
     uint32_t found = 0;
     for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
-        if ((units & probes[i].unit) && has_unit(dev, &probes[i]))
-            found |= probes[i].unit;
+        if ((insns & probes[i].insn) && has_insn(dev, &probes[i]))
+            found |= probes[i].insn;
     return found;
 }
 
-void clpi_cl_find_units(clpi_cl_device *dev)
+void clpi_cl_find_insns(clpi_cl_device *dev)
 {
-    uint32_t host = dev->limits.is_cpu && dev->limits.vector_bytes == 64 ? units_of_host() : 0;
+    uint32_t host = dev->limits.is_cpu && dev->limits.vector_bytes == 64 ? insns_of_host() : 0;
     clpi_str key;
     clpi_arena arena;
     void *kept;
@@ -153,13 +158,13 @@ void clpi_cl_find_units(clpi_cl_device *dev)
     clpi_str_init(&key, dev->host.env);
     clpi_arena_init(&arena, dev->host.env);
     clpi_cl_put_identity(dev, &key);
-    clpi_str_add(&key, "|units of %u|%s", (unsigned)host, probe_text);
-    if (clpi_store_get(&dev->store, key.text, key.n, &arena, &kept, &n) && n == sizeof dev->limits.dot_units) {
-        memcpy(&dev->limits.dot_units, kept, n);
-        dev->limits.dot_units &= host;
+    clpi_str_add(&key, "|insns of %u|%s", (unsigned)host, probe_text);
+    if (clpi_store_get(&dev->store, key.text, key.n, &arena, &kept, &n) && n == sizeof dev->limits.insns) {
+        memcpy(&dev->limits.insns, kept, n);
+        dev->limits.insns &= host;
     } else {
-        dev->limits.dot_units = clpi_cl_probe_units(dev, host);
-        clpi_store_put(&dev->store, key.text, key.n, &dev->limits.dot_units, sizeof dev->limits.dot_units);
+        dev->limits.insns = clpi_cl_probe_insns(dev, host);
+        clpi_store_put(&dev->store, key.text, key.n, &dev->limits.insns, sizeof dev->limits.insns);
     }
     clpi_arena_done(&arena);
     clpi_str_done(&key);
