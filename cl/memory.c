@@ -2,9 +2,13 @@
  * In: sizes, the caller's memory or cl_mem. Out: memory objects of the backend.
  * Wrapped memory belongs to the device while a launch runs; mapping and unmapping it hands it back to the host, and costs
  * nothing where the device works in place.                                                                             */
+#define _DEFAULT_SOURCE         /* madvise */
 #include <assert.h>
 
 #include "cl/cl.h"
+#ifdef __linux__
+#include <sys/mman.h>
+#endif
 
 /* Buffers are whole cache lines: code may read the whole vector, or change the whole word, that an element lies in. */
 enum { ROUND_TO = 128 };
@@ -29,9 +33,32 @@ static clp_status mem_new(clpi_cl_device *dev, cl_mem_flags flags, void *host, s
     return CLP_OK;
 }
 
+/* Asks Linux for huge pages, before anybody has touched the memory. An array of 16 MB takes 4096 small ones, which is more than a core
+ * remembers, and hardware that fetches ahead stops at the end of each: rows of 4 KB, summed, normalised or put through softmax, take
+ * 10..30 % longer in those. It is a wish: whatever fails here leaves a buffer that works.                                            */
+static void spread_over_huge_pages(const clpi_cl_mem *m)
+{
+#ifdef MADV_HUGEPAGE
+    enum { HUGE_PAGE = 2 << 20, WORTH_IT = 2 * HUGE_PAGE };
+    if (!m->dev->limits.is_cpu || !m->dev->limits.shares_host_memory || m->n_bytes < WORTH_IT)
+        return;
+    void *data = clEnqueueMapBuffer(m->dev->queue, m->mem, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, m->n_bytes, 0, NULL, NULL, NULL);
+    if (!data)
+        return;
+    const uintptr_t begin = ((uintptr_t)data + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    const uintptr_t end = ((uintptr_t)data + m->n_bytes) / HUGE_PAGE * HUGE_PAGE;
+    (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+    clEnqueueUnmapMemObject(m->dev->queue, m->mem, data, 0, NULL, NULL);
+#else
+    (void)m;
+#endif
+}
+
 clp_status clpi_cl_alloc(void *dev, size_t n_bytes, void **out_mem)
 {
-    return mem_new(dev, CL_MEM_READ_WRITE, NULL, n_bytes, out_mem);
+    CLP_TRY(mem_new(dev, CL_MEM_READ_WRITE, NULL, n_bytes, out_mem));
+    spread_over_huge_pages(*out_mem);
+    return CLP_OK;
 }
 
 clp_status clpi_cl_wrap(void *device, void *data, size_t n_bytes, void **out_mem)

@@ -49,6 +49,52 @@ Test(cl, limits_are_those_of_a_device)
     clpi_env_done(&env);
 }
 
+/* ---- Memory ---- */
+
+/* Bytes of this process that huge pages are wished for: mappings with hg among their flags (proc(5)). -1: the system does not know them. */
+static long wished_for_huge(void)
+{
+    FILE *file = access("/sys/kernel/mm/transparent_hugepage", F_OK) ? NULL : fopen("/proc/self/smaps", "r");
+    char line[512];
+    unsigned long begin = 0, end = 0;
+    long n = 0;
+    if (!file)
+        return -1;
+    while (fgets(line, sizeof line, file)) {
+        unsigned long a, b;
+        if (sscanf(line, "%lx-%lx ", &a, &b) == 2) {
+            begin = a;
+            end = b;
+        }
+        if (strncmp(line, "VmFlags:", 8) == 0 && strstr(line, " hg"))
+            n += (long)(end - begin);
+    }
+    fclose(file);
+    return n;
+}
+
+Test(cl, large_buffers_of_a_cpu_ask_for_huge_pages)
+{
+    enum { N = 40 << 20, WHOLE = 38 << 20, SMALL = 1 << 20 };
+    clp_buffer *small, *large;
+    clp_context *ctx = context_on_cl(NULL, NULL);
+    if (!ctx)
+        return;
+    const clpi_limits *l = &ctx->limits;
+    const long before = wished_for_huge();
+    if (before < 0 || !l->is_cpu || !l->shares_host_memory) {
+        fprintf(stderr, "skipped: huge pages are wished for on Linux, for what a CPU device computes in\n");
+    } else {
+        OK(ctx, clp_buffer_new(ctx, SMALL, &small));
+        cr_expect_eq(wished_for_huge(), before);
+        OK(ctx, clp_buffer_new(ctx, N, &large));
+        cr_expect_geq(wished_for_huge() - before, WHOLE);
+        clp_buffer_free(large);
+        clp_buffer_free(small);
+    }
+    clp_context_free(ctx);
+}
+
 /* ---- A code by hand ---- */
 
 enum { HAND_N = 100 };
