@@ -215,6 +215,21 @@ static double refetched(const clpi_bound *bound, const clpi_work *w, double *out
     return again;
 }
 
+/* Does a program go over its blocks once? One reduction does, and what is computed element by element; what stores rows that it has reduced
+ * before comes back to them. */
+static bool goes_over_once(const clpi_ir *ir, const clpi_work *w)
+{
+    double read = 0, written = 0;
+    int n_reductions = 0;
+    for (uint32_t id = ir->n_header; id < ir->ops.n; id++)
+        n_reductions += ir->ops.items[id].kind >= CLP_OP_sum && ir->ops.items[id].kind <= CLP_OP_argmin;
+    for (int i = 0; i < w->n_operands; i++) {
+        read = fmax(read, w->operands[i].read);
+        written = fmax(written, w->operands[i].written);
+    }
+    return n_reductions == 0 || (n_reductions == 1 && written < read / 2);
+}
+
 clp_status clpi_predict(const clpi_bound *bound, const clpi_limits *limits, clp_schedule realisation, clpi_arena *arena,
                         double *out_cycles)
 {
@@ -231,7 +246,7 @@ clp_status clpi_predict(const clpi_bound *bound, const clpi_limits *limits, clp_
     /* What does not fit is read again by each pass over the block; what is streamed comes from a shared cache when it is there. */
     const double bytes = blocks + scratch;
     const double pace = bytes <= (double)limits->l1_bytes ? 2 * on.l2_bytes : bytes <= (double)limits->l2_bytes ? on.l2_bytes : on.far_bytes;
-    const double touched = others > 0 ? work.bytes_streamed * waste / pace : 0;
+    const double touched = others > 0 && !goes_over_once(bound->plan->ir, &work) ? work.bytes_streamed * waste / pace : 0;
     double seen;
     const double again = refetched(bound, &work, &seen), near = seen <= (double)limits->l2_bytes ? again : 0;
     const double total = programs * (dots_cycles(&on, limits, bound->plan->ir) + on.per_program) + others + touched +

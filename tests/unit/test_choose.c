@@ -45,6 +45,28 @@ Test(choose, takes_what_suits_the_shape)
     close_fixture(&f);
 }
 
+/* Rows that are summed are gone over once, and need not fit the first cache; those that are divided by their sum are read again. */
+Test(choose, what_is_read_once_may_be_larger_than_the_first_cache)
+{
+    static const struct { const char *text; int taken; } rows[] = {
+        { "kernel k<b = 16>(in x: f32[N, 1024] block [b, 1024] at (i, 0), out o: f32[N] block [b] at (i)) grid (i = N / b) tune b in [1, 4] "
+          "{ o[...] = sum(x[...], axis = 1); }", 16 },
+        { "kernel k<b = 16>(in x: f32[N, 1024] block [b, 1024] at (i, 0), out o: f32[N, 1024] block [b, 1024] at (i, 0)) grid (i = N / b) tune b in [1, 4] "
+          "{ o[...] = x[...] / sum(x[...], axis = 1)[:, None]; }", 4 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        fixture f;
+        static float x[512 * 1024], o[512 * 1024];
+        open_fixture(&f, rows[i].text, NULL);
+        clp_array arrays[] = { { .dtype = CLP_F32, .rank = 2, .shape = (int64_t[]){ 512, 1024 }, .data = x },
+                               { .dtype = CLP_F32, .rank = i == 0 ? 1 : 2, .shape = (int64_t[]){ 512, 1024 }, .data = o } };
+        clp_choice choice;
+        OK(f.ctx, clp_kernel_choice(f.k, arrays, 2, NULL, &choice));
+        cr_expect_eq(atoi(choice.params + strlen("b=")), rows[i].taken, "row %zu: %s", i, choice.params);
+        close_fixture(&f);
+    }
+}
+
 Test(choose, compiles_once_for_a_class_and_only_what_runs)
 {
     fixture f;
