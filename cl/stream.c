@@ -1,8 +1,9 @@
 /* stream: stores that may go past the caches.
  *
  * In: the stages of a program that runs in vectors. Out: for each the operands that it stores so when they are larger than the last cache:
- * a line that is written whole need not be fetched, and pushes nothing out. Of 128 MB a copy takes two thirds of the time; of what fits
- * the last cache it takes half as much again, and the next kernel finds nothing there. So the size decides, at launch.      */
+ * a line that is written whole need not be fetched, and pushes nothing out. Of 128 MB a copy takes two thirds of the time, softmax four
+ * fifths; of what fits the last cache a copy takes half as much again, and the next kernel finds nothing there. So the size decides, at
+ * launch.                                                                                                                  */
 #include "cl/schedule.h"
 
 static bool is_read(const clpi_cl_schedule *s, int operand)
@@ -50,17 +51,11 @@ static bool add_operand(clpi_cl_schedule *s, clpi_stage *stage, int operand, clp
     return stage->far.operands != NULL;
 }
 
-/* What computes much waits for that, not for memory: softmax gains nothing, and a third branch of it takes time to build. */
-static bool computes_little(const clpi_stage *stage)
+/* A third branch of what is long takes time to build. */
+static bool is_short(const clpi_stage *stage)
 {
     enum { FEW_NODES = 24 };
-    const clpi_nest *n = stage->step->nest;
-    for (uint32_t i = 0; i < n->nodes.n; i++) {
-        const clpi_node *x = &n->nodes.items[i];
-        if (x->kind == CLPI_NODE_EW && clpi_is_function(x->op) && clpi_depends_on(n, (int)i, stage->map.vector_dim))
-            return false;
-    }
-    return n->nodes.n <= FEW_NODES;
+    return stage->step->nest->nodes.n <= FEW_NODES;
 }
 
 static bool add_outs(clpi_cl_schedule *s, clpi_stage *into, const clpi_stage *stage, clpi_arena *arena)
@@ -78,7 +73,7 @@ static bool add_outs(clpi_cl_schedule *s, clpi_stage *into, const clpi_stage *st
 static bool find_in_nests(clpi_cl_schedule *s, clpi_stage *stage, const clpi_stage *nests, uint32_t n, clpi_arena *arena)
 {
     for (uint32_t i = 0; i < n; i++)
-        if (!computes_little(&nests[i]))
+        if (!is_short(&nests[i]))
             return true;
     for (uint32_t i = 0; i < n; i++)
         if (!add_outs(s, stage, &nests[i], arena))
