@@ -1,6 +1,7 @@
 /* cl: what the device-facing half of cl shares: a device, memory on it, a built kernel, a launch in flight.
  *
  *     device.c    finding, opening and describing devices; their limits
+ *     cores.c     their threads and the cores of this host
  *     memory.c    memory on them
  *     program.c   texts into programs
  *     insns.c     instructions of a CPU device
@@ -123,6 +124,9 @@ clp_status  clpi_cl_build(clpi_cl_device *dev, const char *what, const char *tex
 
 /* "clpallas version|platform|its version|device|its version|driver": what stored things of a device depend on. */
 void        clpi_cl_put_identity(const clpi_cl_device *dev, clpi_str *out);
+
+/* ---- cores.c ---- */
+void        clpi_cl_bind_cores(void);                    /* before the first call of OpenCL */
 
 /* ---- insns.c ---- */
 void        clpi_cl_find_insns(clpi_cl_device *dev);     /* sets limits.insns; the rest of the device is there */

@@ -180,6 +180,7 @@ static int find_devices(cl_device_id *out_ids, const char **out_why)
     cl_uint n_platforms = 0;
     int n = 0;
     *out_why = "there is no OpenCL device: no OpenCL implementation is installed that the ICD loader finds";
+    clpi_cl_bind_cores();
     if (clGetPlatformIDs(16, platforms, &n_platforms) != CL_SUCCESS || n_platforms == 0)
         return 0;
     *out_why = "there is no OpenCL device: the implementations that are installed find none";

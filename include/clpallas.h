@@ -155,6 +155,8 @@ typedef struct clp_context_opts {
     bool         tuned;       /* parameters that are left open are first looked for among those that clp_tune kept */
 } clp_context_opts;
 
+/* Before the first call of OpenCL in this process POCL_AFFINITY is set to 1 in the environment, unless it is set or the process may not run
+ * on all cores: PoCL's threads then keep to a core each. No other thread should be reading the environment then.            */
 CLP_API CLP_MUST_CHECK clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx);
 CLP_API void clp_context_free(clp_context *ctx);         /* after all its kernels, buffers and events */
 
