@@ -7,31 +7,30 @@
  *     13 of 16     xxxxxxxx  xxxx  x          8 + 4 + 1                                                                   */
 #include "cl/emit.h"
 
-/* "s0123": n lanes from 0 on. */
-static void put_lanes(clpi_str *out, int n)
+/* "s4567": n lanes from `from` on. */
+static void put_lanes(clpi_str *out, int from, int n)
 {
-    clpi_str_put(out, "s0123456789abcdef", (size_t)n + 1);
+    clpi_str_add(out, "s%.*s", n, &"0123456789abcdef"[from]);
 }
 
-/* The last piece first, each in front of those that are there: nothing has to move to a place that only the number of lanes tells. */
+/* The last piece first, each in front of those that are there: nothing has to move to a place that only the number of lanes tells.
+ * A half is moved behind and one is loaded in front: with a new vector of both, Oclgrind 21.10 crashes where it looks for unset values. */
 static void put_load(clpi_str *out, const char *name, const char *type, const char *element, int width)
 {
     clpi_str_add(out, "%s %s(__global const %s *p, int n, %s pad)\n{\n    %s v = (%s)(pad);\n", type, name, element, element, type, type);
     for (int k = 1; k < width; k *= 2) {
-        clpi_str_add(out, "    if (n & %d)\n        v", k);
-        if (2 * k < width) {
-            clpi_str_puts(out, ".");
-            put_lanes(out, 2 * k);
-        }
-        clpi_str_add(out, " = (%s%d)(", element, 2 * k);
+        clpi_str_add(out, "    if (n & %d) {\n        v.", k);
+        put_lanes(out, k, k);
+        clpi_str_puts(out, " = v.");
+        put_lanes(out, 0, k);
+        clpi_str_puts(out, ";\n        v.");
+        put_lanes(out, 0, k);
         if (k == 1)
-            clpi_str_add(out, "p[n & %d], v.s0);\n", width - 2);
+            clpi_str_add(out, " = p[n & %d];\n    }\n", width - 2);
+        else if (2 * k < width)
+            clpi_str_add(out, " = vload%d(0, p + (n & %d));\n    }\n", k, width - 2 * k);
         else
-            clpi_str_add(out, 2 * k < width ? "vload%d(0, p + (n & %d)), v." : "vload%d(0, p), v.", k, width - 2 * k);
-        if (k > 1) {
-            put_lanes(out, k);
-            clpi_str_puts(out, ");\n");
-        }
+            clpi_str_add(out, " = vload%d(0, p);\n    }\n", k);
     }
     clpi_str_puts(out, "    return v;\n}\n\n");
 }
@@ -41,10 +40,12 @@ static void put_store(clpi_str *out, const char *name, const char *type, const c
     clpi_str_add(out, "void %s(__global %s *p, int n, %s v)\n{\n", name, element, type);
     for (int k = width / 2; k > 1; k /= 2) {
         clpi_str_add(out, "    if (n & %d) {\n        vstore%d(v.", k, k);
-        put_lanes(out, k);
+        put_lanes(out, 0, k);
         clpi_str_add(out, ", 0, p);\n        p += %d;\n        v.", k);
-        put_lanes(out, k);
-        clpi_str_add(out, " = v.s%.*s;\n    }\n", k, &"0123456789abcdef"[k]);
+        put_lanes(out, 0, k);
+        clpi_str_puts(out, " = v.");
+        put_lanes(out, k, k);
+        clpi_str_puts(out, ";\n    }\n");
     }
     clpi_str_puts(out, "    if (n & 1)\n        *p = v.s0;\n}\n\n");
 }

@@ -74,16 +74,19 @@ static void turn(squares *q, int elem_bytes)
         interleave(q, p);
 }
 
-/* rows: of c elements each, as many as a vector has lanes. columns: c vectors. Row i of each of the squares is a part of vector i. */
+/* rows: of c elements each, as many as a vector has lanes. columns: c vectors. Row i of each of the squares is a part of vector i, and set
+ * as one: where a vector is made of others, Oclgrind 21.10 crashes. */
 static void put_turn(squares *q, const char *name, const char *row_type, int elem_bytes)
 {
     clpi_str_add(q->out, INLINED "void %s(const %s *rows, %s *columns)\n{\n", name, row_type, q->type);
     for (int i = 0; i < q->c; i++) {
-        const bool is_whole = q->c == q->lanes;
-        clpi_str_add(q->out, is_whole ? "    const %s v0_%d = " : "    const %s v0_%d = (%s)(", q->type, i, q->type);
+        if (q->c == q->lanes) {
+            clpi_str_add(q->out, "    const %s v0_%d = rows[%d];\n", q->type, i, i);
+            continue;
+        }
+        clpi_str_add(q->out, "    %s v0_%d;\n", q->type, i);
         for (int row = i; row < q->lanes; row += q->c)
-            clpi_str_add(q->out, "%srows[%d]", row > i ? ", " : "", row);
-        clpi_str_puts(q->out, is_whole ? ";\n" : ");\n");
+            clpi_str_add(q->out, "    v0_%d.s%.*s = rows[%d];\n", i, q->c, &"0123456789abcdef"[row / q->c * q->c], row);
     }
     turn(q, elem_bytes);
     for (int i = 0; i < q->c; i++)
