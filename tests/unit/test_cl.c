@@ -1,6 +1,8 @@
 /* The device half of cl: finding devices, codes written by hand, launches and their events, the log, programs from before. */
+#define _GNU_SOURCE             /* sched_setaffinity */
 #include <dirent.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -48,6 +50,50 @@ Test(cl, limits_are_those_of_a_device)
     }
     clpi_env_done(&env);
 }
+
+/* Each test is a process of its own, in which OpenCL has not been called yet. */
+#ifdef __linux__
+static const char *affinity_with(const cpu_set_t *cores)
+{
+    clp_context *ctx;
+    cr_assert_eq(sched_setaffinity(0, sizeof *cores, cores), 0);
+    unsetenv("POCL_AFFINITY");
+    ctx = context_on_cl(NULL, NULL);
+    if (ctx)
+        clp_context_free(ctx);
+    return getenv("POCL_AFFINITY");
+}
+
+Test(cl, threads_are_bound_where_all_cores_may_be_used)
+{
+    const long n = sysconf(_SC_NPROCESSORS_ONLN);
+    cpu_set_t all;
+    CPU_ZERO(&all);
+    for (long i = 0; i < n && i < CPU_SETSIZE; i++)
+        CPU_SET((size_t)i, &all);
+    if (sched_setaffinity(0, sizeof all, &all)) {
+        fprintf(stderr, "skipped: this process may not run on all cores\n");
+        return;
+    }
+    cr_expect_str_eq(affinity_with(&all), "1");
+}
+
+Test(cl, threads_are_not_bound_where_some_cores_may_not_be_used)
+{
+    cpu_set_t mine, one;
+    cr_assert_eq(sched_getaffinity(0, sizeof mine, &mine), 0);
+    int first = 0;
+    while (!CPU_ISSET((size_t)first, &mine))
+        first++;
+    CPU_ZERO(&one);
+    CPU_SET((size_t)first, &one);
+    if (sysconf(_SC_NPROCESSORS_ONLN) == 1) {
+        fprintf(stderr, "skipped: there is one core\n");
+        return;
+    }
+    cr_expect_null(affinity_with(&one));
+}
+#endif
 
 /* ---- Memory ---- */
 
