@@ -35,20 +35,26 @@ static clp_status mem_new(clpi_cl_device *dev, cl_mem_flags flags, void *host, s
 
 /* Asks Linux for huge pages, before anybody has touched the memory. An array of 16 MB takes 4096 small ones, which is more than a core
  * remembers, and hardware that fetches ahead stops at the end of each: rows of 4 KB, summed, normalised or put through softmax, take
- * 10..30 % longer in those. It is a wish: whatever fails here leaves a buffer that works.                                            */
+ * 10..30 % longer in those. It is a wish: whatever fails here leaves a buffer that works. The device's queue may be the caller's, and
+ * stand still, so it is asked in another.                                                                                   */
 static void spread_over_huge_pages(const clpi_cl_mem *m)
 {
 #ifdef MADV_HUGEPAGE
     enum { HUGE_PAGE = 2 << 20, WORTH_IT = 2 * HUGE_PAGE };
     if (!m->dev->limits.is_cpu || !m->dev->limits.shares_host_memory || m->n_bytes < WORTH_IT)
         return;
-    void *data = clEnqueueMapBuffer(m->dev->queue, m->mem, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, m->n_bytes, 0, NULL, NULL, NULL);
-    if (!data)
+    cl_command_queue queue = clCreateCommandQueue(m->dev->context, m->dev->id, 0, NULL);
+    if (!queue)
         return;
-    const uintptr_t begin = ((uintptr_t)data + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    const uintptr_t end = ((uintptr_t)data + m->n_bytes) / HUGE_PAGE * HUGE_PAGE;
-    (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
-    clEnqueueUnmapMemObject(m->dev->queue, m->mem, data, 0, NULL, NULL);
+    void *data = clEnqueueMapBuffer(queue, m->mem, CL_TRUE, CL_MAP_WRITE_INVALIDATE_REGION, 0, m->n_bytes, 0, NULL, NULL, NULL);
+    if (data) {
+        const uintptr_t begin = ((uintptr_t)data + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        const uintptr_t end = ((uintptr_t)data + m->n_bytes) / HUGE_PAGE * HUGE_PAGE;
+        (void)madvise((void *)begin, end - begin, MADV_HUGEPAGE);
+        clEnqueueUnmapMemObject(queue, m->mem, data, 0, NULL, NULL);
+        clFinish(queue);
+    }
+    clReleaseCommandQueue(queue);
 #else
     (void)m;
 #endif

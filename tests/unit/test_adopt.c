@@ -99,6 +99,31 @@ static cl_uint references_to_mem(cl_mem mem)
     return n;
 }
 
+/* The caller's queue may stand still until the caller has its memory. */
+Test(adopt, makes_large_buffers_without_the_callers_queue)
+{
+    clp_context *found = context_on_cl(NULL, NULL), *ctx;
+    if (!found)
+        return;
+    cl_context context = clp_context_cl(found);
+    cl_device_id device;
+    cl_int code;
+    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
+    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
+    cr_assert_eq(code, CL_SUCCESS);
+    cl_event gate = clCreateUserEvent(context, &code);
+    cr_assert_eq(clEnqueueMarkerWithWaitList(queue, 1, &gate, NULL), CL_SUCCESS);
+    clp_buffer *buffer;
+    OK(NULL, clp_context_new_cl(device, context, queue, NULL, &ctx));
+    OK(ctx, clp_buffer_new(ctx, 40 << 20, &buffer));
+    cr_assert_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
+    clp_buffer_free(buffer);
+    clp_context_free(ctx);
+    clReleaseEvent(gate);
+    clReleaseCommandQueue(queue);
+    clp_context_free(found);
+}
+
 Test(adopt, gives_back_what_it_was_given)
 {
     clp_context *found = context_on_cl(NULL, NULL), *ctx;
