@@ -40,9 +40,10 @@ static bool parse_shape(const char *text, npy *out)
     return *text == ')';
 }
 
-/* Says what is wrong with the file; false. */
+/* Where it is written what is wrong with a file. */
 typedef struct fault { char *why; size_t n_bytes; } fault;
 
+/* Writes it there; false. */
 CLP_PRINTF(2, 3) static bool wrong(const fault *f, const char *format, ...)
 {
     va_list args;
@@ -57,7 +58,7 @@ static bool parse_header(const char *header, npy *out, const fault *f)
 {
     const char *descr = find_key(header, "'descr'");
     const char *order = find_key(header, "'fortran_order'");
-    if (!descr || !order || !parse_shape(find_key(header, "'shape'"), out))
+    if (!descr || !*descr || !order || !parse_shape(find_key(header, "'shape'"), out))
         return wrong(f, "its header is not NumPy's");
     out->is_fortran = !strncmp(order, "True", 4);
     if (!out->is_fortran && strncmp(order, "False", 5) != 0)
@@ -67,7 +68,7 @@ static bool parse_header(const char *header, npy *out, const fault *f)
     if (strchr("<>|=", *descr))
         byte_order = *descr++;
     out->kind = *descr;
-    out->item_bytes = atoi(descr + 1);
+    out->item_bytes = *descr ? atoi(descr + 1) : 0;
     if (!strchr("fiubV", out->kind) || out->item_bytes < 1 || out->item_bytes > 8)
         return wrong(f, "its elements are of a type that kernels do not have: %.*s", (int)strcspn(whole, "'\","), whole);
     if (byte_order == '>' && out->item_bytes > 1)

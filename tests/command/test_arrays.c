@@ -141,6 +141,15 @@ Test(arrays, refuses_an_order_that_is_neither)
     cr_expect_str_eq(why, "its fortran_order is neither True nor False");
 }
 
+Test(arrays, refuses_a_header_that_ends_where_the_type_should_stand)
+{
+    char path[64], why[128];
+    npy n;
+    write_six(path_here(path, sizeof path), "{'fortran_order': False, 'shape': (6,), 'descr': ");
+    cr_assert(!npy_open(path, &n, why, sizeof why));
+    cr_expect_str_eq(why, "its header is not NumPy's");
+}
+
 Test(arrays, reads_fortran_order)
 {
     char path[64];
