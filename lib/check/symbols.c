@@ -340,7 +340,7 @@ static clpi_poly read_bounded(const reader *r, const clpi_op *op, clp_dtype d)
         clpi_variable_bound(s->facts, &value, clpi_is_signed(d) ? -1 : 0, 1);
     if (op->kind == CLP_OP_popcount || op->kind == CLP_OP_clz)
         clpi_variable_bound(s->facts, &value, 0, clp_dtype_bits(d));
-    for (int i = 0; (op->kind == CLP_OP_argmax || op->kind == CLP_OP_argmin) && i < t->rank; i++)
+    for (int i = 0; clpi_is_arg(op->kind) && i < t->rank; i++)
         if (op->attr >> i & 1)
             clpi_variable_bound(s->facts, &value, 0, t->shape[i] - 1);
     return value;

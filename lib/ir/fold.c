@@ -292,7 +292,7 @@ static clp_val fold_reduce(clpi_simplifier *s, const clpi_op *op, clp_val v)
     const clp_val none = { 0 };
     const clpi_type *t = type_of(s, v);
     bool is_sum = op->kind == CLP_OP_sum || op->kind == CLP_OP_prod;
-    bool is_arg = op->kind == CLP_OP_argmax || op->kind == CLP_OP_argmin;
+    bool is_arg = clpi_is_arg(op->kind);
     for (int i = 0; i < t->rank; i++)
         if (op->attr >> i & 1 && t->shape[i] != 1)
             return none;

@@ -48,6 +48,15 @@ bool clpi_is_atomic(clpi_op_kind kind)
     return (clpi_ops[kind].flags & both) == both;
 }
 
+bool clpi_is_reduction(clpi_op_kind kind)
+{
+    switch (kind) {
+    case CLP_OP_sum: case CLP_OP_prod: case CLP_OP_max: case CLP_OP_min: case CLP_OP_any: case CLP_OP_all:
+    case CLP_OP_argmax: case CLP_OP_argmin: return true;
+    default: return false;
+    }
+}
+
 bool clpi_is_arg(clpi_op_kind kind)
 {
     return kind == CLP_OP_argmax || kind == CLP_OP_argmin;

@@ -153,6 +153,7 @@ int64_t clpi_sub_target_size(const clpi_ir *ir, const clpi_op *op, uint32_t i);
 bool    clpi_sub_is_outside(const clpi_ir *ir, const clpi_op *op, uint32_t i);
 bool    clpi_sub_may_leave(const clpi_ir *ir, const clpi_op *op, uint32_t i);
 bool    clpi_is_atomic(clpi_op_kind kind);
+bool    clpi_is_reduction(clpi_op_kind kind);                  /* of axes: argmax and argmin too */
 bool    clpi_is_arg(clpi_op_kind kind);                        /* argmax, argmin: gives a position */
 bool    clpi_name_is_taken(const clpi_ir *ir, const char *name);      /* by an operand, an axis or a dim */
 bool    clpi_is_cdiv(const clpi_ir *ir, const clpi_op *op, clp_val out_args[2]);   /* -(-a / b), which cdiv(a, b) is made as */

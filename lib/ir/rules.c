@@ -196,7 +196,7 @@ static bool rule_reduce(const clpi_ir *ir, const clpi_op *op, clpi_type *out, cl
     const clpi_type *t = arg(ir, op, 0);
     const char *name = clpi_ops[op->kind].name;
     bool is_logic = op->kind == CLP_OP_any || op->kind == CLP_OP_all;
-    bool is_arg = op->kind == CLP_OP_argmax || op->kind == CLP_OP_argmin;
+    bool is_arg = clpi_is_arg(op->kind);
     if (is_logic && t->dtype != CLP_BOOL)
         return refuse(why, "`%s` takes bool: %s was given (compare it with 0)", name, clp_dtype_name(t->dtype));
     if (!is_logic && !is_number(t->dtype) && !(sums(op->kind) && t->dtype == CLP_BOOL))

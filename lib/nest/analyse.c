@@ -36,12 +36,11 @@ static bool is_scalar(const clpi_ir *ir, uint32_t op)
 static bool is_whole_kind(clpi_op_kind kind)
 {
     switch (kind) {
-    case CLP_OP_sum: case CLP_OP_prod: case CLP_OP_max: case CLP_OP_min: case CLP_OP_any: case CLP_OP_all:
-    case CLP_OP_argmax: case CLP_OP_argmin: case CLP_OP_cumsum: case CLP_OP_cumprod: case CLP_OP_cummax:
-    case CLP_OP_cummin: case CLP_OP_sort: case CLP_OP_dot: case CLP_OP_concat: case CLP_OP_arg: case CLP_OP_result:
+    case CLP_OP_cumsum: case CLP_OP_cumprod: case CLP_OP_cummax: case CLP_OP_cummin: case CLP_OP_sort: case CLP_OP_dot:
+    case CLP_OP_concat: case CLP_OP_arg: case CLP_OP_result:
         return true;
     default:
-        return clpi_is_atomic(kind);
+        return clpi_is_reduction(kind) || clpi_is_atomic(kind);
     }
 }
 

@@ -153,7 +153,7 @@ static clp_dtype dtype_of(const clpi_ir *ir, const clpi_op *op)
 {
     const clp_dtype result = ir->types.items[op->type].dtype;
     const bool is_test = clpi_ops[op->kind].is_elementwise && result == CLP_BOOL;
-    if (is_test || op->kind == CLP_OP_dot || op->kind == CLP_OP_argmax || op->kind == CLP_OP_argmin)
+    if (is_test || op->kind == CLP_OP_dot || clpi_is_arg(op->kind))
         return clpi_type_of(ir, clpi_args(ir, op)[op->kind == CLP_OP_where])->dtype;
     return result;
 }

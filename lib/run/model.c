@@ -51,6 +51,16 @@ typedef struct product {
     double sums;                  /* accumulators of it, in vectors */
 } product;
 
+/* Those that multiply several neighbours in k in one lane; f8 has none. */
+static uint32_t insns_for(clp_dtype d)
+{
+    switch (d) {
+    case CLP_BF16: return CLPI_INSN_AVX512_BF16 | CLPI_INSN_AMX_BF16;
+    case CLP_I8: case CLP_U8: return CLPI_INSN_AVX512_VNNI | CLPI_INSN_AMX_INT8;
+    default: return 0;
+    }
+}
+
 static product product_of(const machine *on, const clpi_limits *l, const clpi_ir *ir, const clpi_op *op)
 {
     enum { GROUP = 64 };          /* rows, and columns, that a group of a GPU has at once */
@@ -65,10 +75,7 @@ static product product_of(const machine *on, const clpi_limits *l, const clpi_ir
     p.rows = tile.rows;
     p.columns = (double)lanes * tile.vectors;
     p.sums = (double)tile.rows * tile.vectors;
-    const uint32_t dot_insns = x->dtype == CLP_BF16               ? CLPI_INSN_AVX512_BF16 | CLPI_INSN_AMX_BF16
-                               : clp_dtype_bits(x->dtype) == 8 ? CLPI_INSN_AVX512_VNNI | CLPI_INSN_AMX_INT8
-                                                               : 0;
-    const bool shares_lanes = (l->insns & dot_insns) && m > tile.rows;
+    const bool shares_lanes = (l->insns & insns_for(x->dtype)) && m > tile.rows;
     if (shares_lanes)
         p.k = ceil(p.k * clp_dtype_bits(x->dtype) / 32);
     p.is_y_direct = n % (lanes * tile.vectors) == 0 && clpi_op_at(ir, clpi_args(ir, op)[1])->kind != CLP_OP_transpose && !shares_lanes;
@@ -222,7 +229,7 @@ static bool goes_over_once(const clpi_ir *ir, const clpi_work *w)
     double read = 0, written = 0;
     int n_reductions = 0;
     for (uint32_t id = ir->n_header; id < ir->ops.n; id++)
-        n_reductions += ir->ops.items[id].kind >= CLP_OP_sum && ir->ops.items[id].kind <= CLP_OP_argmin;
+        n_reductions += clpi_is_reduction(ir->ops.items[id].kind);
     for (int i = 0; i < w->n_operands; i++) {
         read = fmax(read, w->operands[i].read);
         written = fmax(written, w->operands[i].written);

@@ -238,7 +238,7 @@ static clpi_meaning make_reduce(clpi_elab *e, const clpi_call *c)
         return nothing;
     for (int i = 0; i < n_axes; i++)
         axes[i] = list[i] < INT32_MIN || list[i] > INT32_MAX ? INT32_MAX : (int)list[i];
-    if ((kind == CLP_OP_argmax || kind == CLP_OP_argmin) && n_axes != 1) {
+    if (clpi_is_arg(kind) && n_axes != 1) {
         int rank = clpi_type_of(e->b->ir, v)->rank;
         if (rank != 1 || n_axes > 1) {
             clpi_say(e, c->x->pos, "`%s` takes one axis: axis = 0", c->builtin->name);
