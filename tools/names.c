@@ -1,4 +1,4 @@
-/* names: what options name of a kernel: operands and axes.
+/* names: what options name of a kernel: operands, dims, axes.
  * In: a job with its kernel. Out: which one it is; or a message with those that there are, and the nearest.           */
 #include "tool.h"
 

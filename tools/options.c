@@ -415,14 +415,19 @@ static int parse_option(options *o, unsigned takes, const char *command, int arg
 
 /* ---- What does not go together ---- */
 
-static bool is_for_interp(const options *o)
+static bool is_on_interp(const options *o)
 {
-    return !strncmp(o->on, "interp", 6) && o->schedule != CLP_SCHEDULE_AUTO;
+    return !strncmp(o->on, "interp", 6);
 }
 
-static bool compares_with_interp(const options *o)
+static bool shapes_interp(const options *o)
 {
-    return !strncmp(o->on, "interp", 6) && ((o->only | o->also) & CLP_CHECK_DEVICE);
+    return is_on_interp(o) && o->schedule != CLP_SCHEDULE_AUTO;
+}
+
+static bool compares_interp(const options *o)
+{
+    return is_on_interp(o) && ((o->only | o->also) & CLP_CHECK_DEVICE);
 }
 
 static bool tries_no_orders(const options *o)
@@ -462,15 +467,15 @@ static const struct {
     bool      (*says_nothing)(const options *o);
     const char *why;
 } idle[] = {
-    { SCHEDULE, TAKES_RUN | TAKES_CHECK | TAKES_TUNE | TAKES_BENCH | TAKES_ROOFLINE, is_for_interp,
+    { SCHEDULE, TAKES_RUN | TAKES_CHECK | TAKES_TUNE | TAKES_BENCH | TAKES_ROOFLINE, shapes_interp,
       "--schedule is the shape of OpenCL code, and the interpreter has none: leave it out, or name an OpenCL device with --on" },
     { SCHEDULE, TAKES_STAGE, is_before_nests, "--schedule is of what --nest and --cl show" },
     { CHECKED, TAKES_STAGE, is_before_nests, "--checked is of what --nest and --cl show" },
     { FOR, TAKES_STAGE, is_before_nests, "--for is of what --nest and --cl show" },
     { ON, TAKES_STAGE, has_limits, "--for and --on are two devices: name one" },
-    { ONLY, TAKES_CHECK, compares_with_interp, "an OpenCL device is compared with the interpreter, and --on is the interpreter" },
-    { ALSO, TAKES_CHECK, compares_with_interp, "an OpenCL device is compared with the interpreter, and --on is the interpreter" },
-    { BISECT, TAKES_CHECK, compares_with_interp, "--bisect looks where an OpenCL device differs, and --on is the interpreter" },
+    { ONLY, TAKES_CHECK, compares_interp, "an OpenCL device is compared with the interpreter, and --on is the interpreter" },
+    { ALSO, TAKES_CHECK, compares_interp, "an OpenCL device is compared with the interpreter, and --on is the interpreter" },
+    { BISECT, TAKES_CHECK, compares_interp, "--bisect looks where an OpenCL device differs, and --on is the interpreter" },
     { SHUFFLES, TAKES_CHECK, tries_no_orders, "--shuffles is of the check `orders`, which is not among those asked for" },
     { SEED, TAKES_CHECK, tries_no_orders, "--seed is of the check `orders`, which is not among those asked for" },
     { OF, TAKES_CHECK, draws_nothing, "--of says what --svg FILE draws" },

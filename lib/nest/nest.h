@@ -207,7 +207,7 @@ clpi_access clpi_place_of(clpi_lower *l, clpi_nest *n, const clpi_op *op, const 
 int64_t clpi_near(int64_t c);     /* a constant as coordinates have it: far out, but not so that sums overflow */
 int  clpi_place_rank(const clpi_ir *ir, const clpi_op *op, int64_t *out_shape);               /* of what it addresses */
 
-/* step.c: appended to what is being lowered. ix: the coordinates of a point of the nest. */
+/* step.c: appended to what is being lowered. out_ix: the coordinates of a point of the nest. */
 clpi_step *clpi_step_add(clpi_lower *l, clpi_steps *steps, clpi_step_kind kind, uint32_t op);
 int        clpi_tile_add(clpi_lower *l, const clpi_type *type);
 clpi_nest *clpi_nest_over(clpi_lower *l, const int64_t *shape, int rank, clpi_ix *out_ix);     /* of no step yet; forgets what was seen */

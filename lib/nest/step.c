@@ -30,7 +30,7 @@ int clpi_tile_add(clpi_lower *l, const clpi_type *type)
     return (int)l->p->tiles.n - 1;
 }
 
-clpi_nest *clpi_nest_over(clpi_lower *l, const int64_t *shape, int rank, clpi_ix *ix)
+clpi_nest *clpi_nest_over(clpi_lower *l, const int64_t *shape, int rank, clpi_ix *out_ix)
 {
     clpi_nest *n = clpi_nest_new(l->p->arena);
     if (!n) {
@@ -40,16 +40,19 @@ clpi_nest *clpi_nest_over(clpi_lower *l, const int64_t *shape, int rank, clpi_ix
     n->rank = rank;
     for (int d = 0; d < rank; d++) {
         n->extent[d] = shape[d];
-        ix[d] = (clpi_ix){ .dim = d, .mul = 1, .node = -1 };
+        out_ix[d] = (clpi_ix){ .dim = d, .mul = 1, .node = -1 };
     }
     l->seen.n = 0;
     return n;
 }
 
-clpi_nest *clpi_nest_add(clpi_lower *l, clpi_steps *steps, uint32_t op, const int64_t *shape, int rank, clpi_ix *ix)
+clpi_nest *clpi_nest_add(clpi_lower *l, clpi_steps *steps, uint32_t op, const int64_t *shape, int rank, clpi_ix *out_ix)
 {
     clpi_step *s = clpi_step_add(l, steps, CLPI_STEP_NEST, op);
-    return s ? s->nest = clpi_nest_over(l, shape, rank, ix) : NULL;
+    if (!s)
+        return NULL;
+    s->nest = clpi_nest_over(l, shape, rank, out_ix);
+    return s->nest;
 }
 
 void clpi_out_add(clpi_lower *l, clpi_nest *n, clpi_out out)
