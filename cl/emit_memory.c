@@ -3,7 +3,7 @@
  * In: an access of the nest being printed. Out: text that reads or writes it and never touches memory outside: outside the
  * block or the array a load gives the pad and a store does nothing. A vector of neighbours that all exist is one access, one of which the
  * first exist a few (emit_first.c); of any other the lanes that exist go one by one. What lies across the lanes comes out of squares
- * (emit_square.c).                                                                                                          */
+ * (emit_square.c). Where it is, and whether something exists there, emit_place.c says.                                       */
 #include "cl/emit.h"
 
 #include <string.h>

@@ -57,8 +57,8 @@ static uint32_t insns_of_host(void)
 }
 #endif
 
-/* Lane i has the sums 1 * 1 + 2 * 2 of bf16, and 250 * -1 + 1 * 2 + 0 + 0 of bytes; 3 * 2^-2. Of tiles, whose rows of x are their number and the
- * last two of which are not there: row 13, of all 32 bf16 or 64 bytes times 1. */
+/* Lane i has the sums 1 * 1 + 2 * 2 of bf16, and 250 * -1 + 1 * 2 + 0 + 0 of bytes; 3 * 2^-2. Of tiles, whose rows of x are their
+ * number and the last two of which are not there: row 13, of all 32 bf16 or 64 bytes times 1. */
 static const char probe_text[] =
     "__kernel void probe(__global float *o)\n"
     "{\n"

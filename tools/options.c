@@ -1,6 +1,6 @@
 /* options: the command line of a command, parsed by one table of rows.
  * In: argv behind the command's name. Out: an options record whose strings point into argv or belong to it.
- * Decides only form: whether names and files exist is found out where they are used.                                   */
+ * Decides only form, and what would say nothing beside the rest: whether names and files exist is found out where they are used. */
 #include "tool.h"
 
 #include <errno.h>

@@ -6,7 +6,7 @@
  *
  *     compute     whole blocks are computed, also where they hang over an edge; dots in whole register tiles
  *     packing     a dot copies its operands before it multiplies: the smaller the block, the less it is used
- *     caches      what a program works on should stay in the cache of its unit, and what a sequence goes through several times
+ *     caches      what a program goes over more than once should stay in the cache of its unit, and what a sequence does
  *     traffic     blocks fetched anew, and the memory's own pace
  *     balance     sequences are dealt out to the units; the last round may leave most of them idle
  *     overhead    of each program                                                                                       */
