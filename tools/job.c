@@ -93,7 +93,7 @@ static int check_output(const pairs *outputs, int k)
 {
     const pair *p = &outputs->items[k];
     for (int i = 0; p->value && i < k; i++)
-        if (outputs->items[i].value && !strcmp(outputs->items[i].value, p->value) && output_is_file(p->value))
+        if (outputs->items[i].value && output_is_one_file(outputs->items[i].value, p->value))
             return fail_usage("-o: %s is given to %s and to %s", p->value, outputs->items[i].name, p->name);
     return check_place(p->value);
 }

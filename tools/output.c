@@ -18,26 +18,51 @@ static void release(output *w)
     errno = error;
 }
 
-/* The folder that a path stands in may be written to: what is written is made there. */
+/* The folder that a path stands in; NULL: out of memory. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+}
+
+/* That folder may be written to: what is written is made there. */
 static bool check_folder(const char *path)
 {
-    char *folder = strdup(path);
+    char *folder = folder_of(path);
     if (!folder)
         return false;
-    char *slash = strrchr(folder, '/');
-    if (slash)
-        slash[slash == folder] = '\0';
-    const bool ok = !access(slash ? folder : ".", W_OK | X_OK);
+    const bool ok = !access(folder, W_OK | X_OK);
     const int error = errno;
     free(folder);
     errno = error;
     return ok;
 }
 
-bool output_is_file(const char *path)
+/* Where a path leads, without links. The file need not be there; its folder has to. NULL: it is not, or out of memory. */
+static char *place_of(const char *path)
+{
+    char *place = realpath(path, NULL);
+    if (place)
+        return place;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *folder = folder_of(path), *at = folder ? realpath(folder, NULL) : NULL;
+    const size_t n = at ? strlen(at) + strlen(name) + 2 : 0;
+    place = n ? malloc(n) : NULL;
+    if (place)
+        snprintf(place, n, "%s/%s", at, name);
+    free(at);
+    free(folder);
+    return place;
+}
+
+bool output_is_one_file(const char *path, const char *other)
 {
     struct stat there;
-    return stat(path, &there) || S_ISREG(there.st_mode);
+    char *a = place_of(path), *b = place_of(other);
+    const bool is_one = a && b && !strcmp(a, b) && (stat(a, &there) || S_ISREG(there.st_mode));
+    free(a);
+    free(b);
+    return is_one;
 }
 
 bool output_check(const char *path)

@@ -12,7 +12,8 @@ typedef struct output {
 
 /* Whether output_open can be expected to work, with nothing written yet. false: errno says why. */
 bool output_check(const char *path);
-bool output_is_file(const char *path);      /* what is written there replaces it: no device, no pipe */
+/* Whether what is written to the one would replace what is written to the other: not where that is a device or a pipe. */
+bool output_is_one_file(const char *path, const char *other);
 
 /* A regular file, or none yet: it is written beside its place, which links lead to, and renamed by output_close. What is
  * neither, a device or a pipe, is written itself. false: errno says why, and there is nothing to close.               */

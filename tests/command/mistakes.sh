@@ -97,6 +97,7 @@ printf 'PK\003\004 and so on' > o.npz
 expect 1 "x: o.npz: it is an archive of files (np.savez): expected one array (np.save)" -- run k.plk:twice $on -i x=o.npz
 expect 1 "nowhere/o.npy: cannot be written: No such file or directory" -- run k.plk:twice $on -i x=ones:4 -o o=nowhere/o.npy
 expect 2 "-o: o.npy is given to o and to p" -- run k.plk:both $on -i x=ones:4 -s s=1 -o o=o.npy -o p=o.npy
+expect 2 "-o: ./new.npy is given to o and to p" -- run k.plk:both $on -i x=ones:4 -s s=1 -o o=new.npy -o p=./new.npy
 expect 0 "" -- run k.plk:both $on -i x=ones:4 -s s=1 -o o=/dev/null -o p=/dev/null
 expect 1 "s: expected a value of dtype f32: -s s=..." -- run k.plk:both $on -i x=ones:4
 
