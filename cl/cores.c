@@ -6,7 +6,8 @@
  * RMS norm of as much 420 in place of 530 (medians; a virtual machine of two cores), long kernels what they took. It costs an empty launch
  * 15 us: the thread that is bound to the caller's core gets in the caller's way.
  *
- * PoCL counts cores from 0. So nothing is set where this process has been given other cores, or fewer; nor where the variable is set.   */
+ * PoCL counts cores from 0, so several processes that have few threads each would meet on the first cores. So nothing is set where this
+ * process has been given other cores, or fewer; nor where PoCL has been given a number of threads, or the variable is set.           */
 #define _GNU_SOURCE             /* sched_getaffinity */
 #include <pthread.h>
 #include <stdlib.h>
@@ -37,7 +38,7 @@ static bool has_all_cores(void)
 
 static void bind_once(void)
 {
-    if (has_all_cores())
+    if (has_all_cores() && !getenv("POCL_MAX_PTHREAD_COUNT"))
         (void)setenv("POCL_AFFINITY", "1", 0);
 }
 

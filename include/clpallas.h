@@ -155,8 +155,8 @@ typedef struct clp_context_opts {
     bool         tuned;       /* parameters that are left open are first looked for among those that clp_tune kept */
 } clp_context_opts;
 
-/* Before the first call of OpenCL in this process POCL_AFFINITY is set to 1 in the environment, unless it is set or the process may not run
- * on all cores: PoCL's threads then keep to a core each. No other thread should be reading the environment then.            */
+/* Before the first call of OpenCL in this process POCL_AFFINITY is set to 1 in the environment, unless it or POCL_MAX_PTHREAD_COUNT is set
+ * or the process may not run on all cores: PoCL's threads then keep to a core each. No other thread should be reading the environment then.            */
 CLP_API CLP_MUST_CHECK clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx);
 CLP_API void clp_context_free(clp_context *ctx);         /* after all its kernels, buffers and events */
 
@@ -269,7 +269,7 @@ typedef struct clp_run_opts {
     uint64_t          seed;        /* of CLP_ORDER_SHUFFLE */
     const clp_dim    *dims;        /* dims that no array shows */
     int               n_dims;
-    clp_event *const *wait_for;    /* launches of this context to wait for first */
+    clp_event *const *wait_for;    /* launches of this context to wait for first; whether they fail is theirs to say */
     int               n_wait_for;
 } clp_run_opts;
 

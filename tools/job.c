@@ -440,7 +440,7 @@ static int parse_box(job *j)
         long long from, to;
         char end;
         if (sscanf(p->value, "%lld:%lld%c", &from, &to, &end) != 2 || from < 0 || to < from)
-            return fail("--box: %s: expected FROM:TO, got %s", p->name, p->value);
+            return fail("--box: %s: expected FROM:TO, programs FROM .. TO - 1 with 0 <= FROM <= TO, got %s", p->name, p->value);
         const int axis = job_axis(j, "--box", p->name);
         if (axis < 0)
             return FAILED;

@@ -75,6 +75,7 @@ Test(cl, threads_are_bound_where_all_cores_may_be_used)
         fprintf(stderr, "skipped: this process may not run on all cores\n");
         return;
     }
+    unsetenv("POCL_MAX_PTHREAD_COUNT");
     cr_expect_str_eq(affinity_with(&all), "1");
 }
 
@@ -92,6 +93,14 @@ Test(cl, threads_are_not_bound_where_some_cores_may_not_be_used)
         return;
     }
     cr_expect_null(affinity_with(&one));
+}
+
+Test(cl, threads_are_not_bound_where_their_number_is_given)
+{
+    cpu_set_t mine;
+    cr_assert_eq(sched_getaffinity(0, sizeof mine, &mine), 0);
+    setenv("POCL_MAX_PTHREAD_COUNT", "1", 1);
+    cr_expect_null(affinity_with(&mine));
 }
 #endif
 
