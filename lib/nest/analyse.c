@@ -206,14 +206,15 @@ static bool wants_tile(const analysis *a, uint32_t v)
     return a->n_sites[v] > 1 && a->cost[v] * (a->n_sites[v] - 1) > keep * a->n_sites[v];
 }
 
-bool clpi_is_function(clpi_op_kind kind)
+/* Of floats alone; costs many times what an operator does. */
+static bool is_function(clpi_op_kind kind)
 {
     return clpi_ops[kind].types == CLP_FLT && kind != CLP_OP_fma;
 }
 
 static uint32_t own_cost(const clpi_op *op)
 {
-    if (clpi_is_function(op->kind))
+    if (is_function(op->kind))
         return COST_FUNCTION;
     return clpi_ops[op->kind].is_elementwise || op->kind == CLP_OP_cast || op->kind == CLP_OP_load ? COST_PLAIN : 0;
 }

@@ -185,7 +185,6 @@ typedef struct clpi_choice {
     uint32_t last;                /* position of its last evaluation */
 } clpi_choice;
 bool clpi_is_unit_reshape(const clpi_type *from, const clpi_type *to);   /* moves no element */
-bool clpi_is_function(clpi_op_kind kind);     /* of floats alone; costs many times what an operator does */
 bool clpi_choose(const clpi_ir *ir, const clpi_plan *plan, bool is_checked, clpi_arena *arena, clpi_choice **out_choices);
 
 /* expr.c: an op's value at a point of a nest's domain, as nodes. */

@@ -22,31 +22,33 @@ static void report(void *user, clpi_pos pos, const char *text)
     e->stopped = e->stopped || clpi_diag_is_full(e->diag);
 }
 
-void clpi_say(clpi_elab *e, clpi_pos pos, const char *format, ...)
+/* names NULL: nothing is suggested. */
+static void say(clpi_elab *e, clpi_pos pos, const char *name, const char *const *names, int n, const char *format, va_list args)
 {
     clpi_str s;
     clpi_str_init(&s, e->env);
-    va_list args;
-    va_start(args, format);
     clpi_str_add_v(&s, format, args);
-    va_end(args);
+    if (names)
+        clpi_suggest(&s, name, names, n);
     e->diag->failed = e->diag->failed || s.failed;
     report(e, pos, s.text);
     clpi_str_done(&s);
 }
 
-void clpi_say_none_of(clpi_elab *e, clpi_pos pos, const char *name, const char *const *names, int n, const char *format, ...)
+void clpi_say(clpi_elab *e, clpi_pos pos, const char *format, ...)
 {
-    clpi_str s;
-    clpi_str_init(&s, e->env);
     va_list args;
     va_start(args, format);
-    clpi_str_add_v(&s, format, args);
+    say(e, pos, NULL, NULL, 0, format, args);
     va_end(args);
-    clpi_suggest(&s, name, names, n);
-    e->diag->failed = e->diag->failed || s.failed;
-    report(e, pos, s.text);
-    clpi_str_done(&s);
+}
+
+void clpi_say_none_of(clpi_elab *e, clpi_pos pos, const char *name, const char *const *names, int n, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say(e, pos, name, names, n, format, args);
+    va_end(args);
 }
 
 clpi_pos clpi_shown_pos(const clpi_elab *e, clpi_pos pos)

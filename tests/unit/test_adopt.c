@@ -12,15 +12,21 @@ static clp_array ints(int64_t *shape, int32_t *data, clp_buffer *buffer)
     return (clp_array){ .dtype = CLP_I32, .rank = 1, .shape = shape, .data = data, .buffer = buffer };
 }
 
+static cl_device_id device_of(cl_context context)
+{
+    cl_device_id device;
+    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
+    return device;
+}
+
 static void check_adopted(cl_command_queue_properties properties)
 {
     clp_context *found = context_on_cl(NULL, NULL), *ctx;
     if (!found)
         return;
     cl_context context = clp_context_cl(found);
-    cl_device_id device;
+    cl_device_id device = device_of(context);
     cl_int code;
-    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
     cl_command_queue queue = clCreateCommandQueue(context, device, properties, &code);
     if (code != CL_SUCCESS) {
         fprintf(stderr, "skipped: the device has no such queue\n");
@@ -106,9 +112,8 @@ Test(adopt, makes_large_buffers_without_the_callers_queue)
     if (!found)
         return;
     cl_context context = clp_context_cl(found);
-    cl_device_id device;
+    cl_device_id device = device_of(context);
     cl_int code;
-    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
     cr_assert_eq(code, CL_SUCCESS);
     cl_event gate = clCreateUserEvent(context, &code);
@@ -129,11 +134,10 @@ Test(adopt, gives_back_what_it_was_given)
     clp_context *found = context_on_cl(NULL, NULL), *ctx;
     if (!found)
         return;
-    cl_device_id device;
     cl_int code;
     clp_buffer *buffer;
     cl_context context = clp_context_cl(found);
-    cr_assert_eq(clGetContextInfo(context, CL_CONTEXT_DEVICES, sizeof device, &device, NULL), CL_SUCCESS);
+    cl_device_id device = device_of(context);
     cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
     cl_mem mem = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &code);
     cl_uint of_queue = references_to_queue(queue), of_mem = references_to_mem(mem);
