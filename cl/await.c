@@ -27,7 +27,8 @@ static bool is_running(cl_event event)
 /* Others in front of it would be waited for too. */
 static bool is_looked_for(clpi_cl_device *dev, double last_s)
 {
-    if (!dev->wakes_slowly || last_s <= LEAST_S || last_s > SHORT_S || atomic_load(&dev->n_in_flight) > 1)
+    if (!dev->wakes_slowly || last_s <= LEAST_S || last_s > SHORT_S || atomic_load(&dev->n_in_flight) > 1 ||
+        atomic_load(&dev->has_let_go))
         return false;
     return atomic_load(&dev->n_asleep) <= 0 || atomic_fetch_sub(&dev->n_asleep, 1) <= 0;
 }

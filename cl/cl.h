@@ -33,6 +33,7 @@ typedef struct clpi_cl_device {
     bool             compiles_for_binary;      /* it takes as long to ask for a program's binary as to build it: PoCL */
     bool             wakes_slowly; /* threads that wait for it sleep, and so do its own: PoCL on a CPU */
     atomic_int       n_in_flight;  /* launches that nobody has waited for */
+    atomic_bool      has_let_go;   /* launches without an event stand before the next one, unless they are done */
     atomic_int       n_asleep;     /* launches to come that are waited for asleep in any case: await.c */
     clpi_limits      limits;
     clpi_store       store;        /* of built programs */

@@ -26,6 +26,7 @@ struct clpi_cl_flight {
     clpi_cl_mem   **written;         /* wrapped memory that the launch writes */
     int             n_written;
     cl_event        first, last;     /* of the first and the last kernel; the same when there is one */
+    bool            is_let_go;       /* it has no events: nobody waits for it */
     bool            is_quiet, is_done;
     double          seconds;
 };
@@ -85,23 +86,20 @@ static clpi_cl_flight *flight_new(clpi_cl_exe *exe)
     return f->numbers && f->written ? f : NULL;
 }
 
+/* Called under the exe's lock, as flight_take is. */
 static void flight_put(clpi_cl_flight *f)
 {
-    pthread_mutex_lock(&f->exe->lock);
     f->next = f->exe->idle;
     f->exe->idle = f;
-    pthread_mutex_unlock(&f->exe->lock);
 }
 
 static clp_status flight_take(clpi_cl_exe *exe, clpi_cl_flight **out_flight)
 {
-    pthread_mutex_lock(&exe->lock);
     clpi_cl_flight *f = exe->idle;
     if (f)
         exe->idle = f->next;
     else
         f = flight_new(exe);
-    pthread_mutex_unlock(&exe->lock);
     *out_flight = f;
     if (!f)
         return CLP_ERR_OOM;
@@ -317,6 +315,14 @@ static clp_status wait_list(const clpi_cl_flight *f, const clpi_launch *launch, 
     return CLP_OK;
 }
 
+/* In a queue that keeps order, what a launch has used serves the next one as soon as both are enqueued, where the host has nothing to do
+ * between them. OpenCL keeps the kernel and the memory of what is enqueued alive. PoCL, 1000 empty launches: 1.76 ms in place of 1.90
+ * (medians; by hand 1.46, and 1.68 in a queue that keeps times with numbers for an argument).                                 */
+static bool can_let_go(const clpi_cl_flight *f)
+{
+    return f->dev->is_in_order && f->n_written == 0 && !f->numbers_mem && !f->log && !f->faults && !f->cut;
+}
+
 static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
 {
     const clpi_code *code = f->exe->code;
@@ -330,6 +336,7 @@ static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
         if (m->is_wrapped && f->exe->plan->is_written[code->buffers[i]])
             f->written[f->n_written++] = m;
     }
+    f->is_let_go = launch->is_let_go && can_let_go(f);
     if (code->workspace_bytes > 0)
         CLP_TRY(make_workspace(f, launch));
     if (code->has_log)
@@ -344,7 +351,7 @@ static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
     return CLP_OK;
 }
 
-/* In a queue without order each kernel waits for the one before. Called under the exe's lock. */
+/* In a queue without order each kernel waits for the one before. */
 static clp_status enqueue_kernels(clpi_cl_flight *f, const clpi_launch *launch, cl_event *waits, cl_uint n_waits)
 {
     const clpi_code *code = f->exe->code;
@@ -356,7 +363,7 @@ static clp_status enqueue_kernels(clpi_cl_flight *f, const clpi_launch *launch, 
         cl_event event = NULL;
         CLPI_CL_TRY(env_of(f->exe), "clEnqueueNDRangeKernel",
                     clEnqueueNDRangeKernel(f->dev->queue, kernel->handle, 1, NULL, &global, &local, n_waits, n_waits ? waits : NULL,
-                                           &event));
+                                           f->is_let_go ? NULL : &event));
         if (f->last && f->last != f->first)
             clReleaseEvent(f->last);
         f->first = f->first ? f->first : event;
@@ -376,11 +383,9 @@ static clp_status enqueue(clpi_cl_flight *f, const clpi_launch *launch)
     CLP_TRY(wait_list(f, launch, waits, &n_waits));
     if (!f->dev->is_in_order && (code->has_log || f->numbers_mem))
         CLPI_CL_TRY(env, "clFinish", clFinish(f->dev->queue));
-    pthread_mutex_lock(&f->exe->lock);
-    clp_status status = enqueue_kernels(f, launch, waits, n_waits);
-    pthread_mutex_unlock(&f->exe->lock);
-    CLP_TRY(status);
-    CLPI_CL_TRY(env, "clFlush", clFlush(f->dev->queue));
+    CLP_TRY(enqueue_kernels(f, launch, waits, n_waits));
+    if (!f->is_let_go)
+        CLPI_CL_TRY(env, "clFlush", clFlush(f->dev->queue));
     return CLP_OK;
 }
 
@@ -393,6 +398,25 @@ static void release_events(clpi_cl_flight *f)
     f->first = f->last = NULL;
 }
 
+/* Called under the exe's lock. out_flight: NULL when it is let go. */
+static clp_status start(clpi_cl_exe *exe, const clpi_launch *launch, clpi_cl_flight **out_flight)
+{
+    clpi_cl_flight *f;
+    CLP_TRY(flight_take(exe, &f));
+    clp_status status = prepare(f, launch);
+    if (!status)
+        status = enqueue(f, launch);
+    if (status) {
+        clFinish(exe->dev->queue); /* part of it may run, on what is given back now */
+        release_events(f);
+    }
+    if (status || f->is_let_go)
+        flight_put(f);
+    else
+        *out_flight = f;
+    return status;
+}
+
 clp_status clpi_cl_launch(void *executable, const clpi_launch *launch, void **out_event)
 {
     clpi_cl_exe *exe = executable;
@@ -402,20 +426,16 @@ clp_status clpi_cl_launch(void *executable, const clpi_launch *launch, void **ou
                          "the interpreter has reverse and shuffle");
     if (launch->watch)
         return clpi_fail(env_of(exe), CLP_ERR_UNSUPPORTED, "watch: an OpenCL device tells nothing as it runs; the interpreter does");
-    clpi_cl_flight *f;
-    CLP_TRY(flight_take(exe, &f));
-    clp_status status = prepare(f, launch);
-    if (!status)
-        status = enqueue(f, launch);
-    if (status) {
-        clFinish(exe->dev->queue); /* part of it may run, on what is given back now */
-        release_events(f);
-        flight_put(f);
-        return status;
-    }
-    atomic_fetch_add(&exe->dev->n_in_flight, 1);
+    clpi_cl_flight *f = NULL;
+    pthread_mutex_lock(&exe->lock);
+    clp_status status = start(exe, launch, &f);
+    pthread_mutex_unlock(&exe->lock);
+    if (f)
+        atomic_fetch_add(&exe->dev->n_in_flight, 1);
+    else if (!status)
+        atomic_store(&exe->dev->has_let_go, true);
     *out_event = f;
-    return CLP_OK;
+    return status;
 }
 
 /* ---- Events ---- */
@@ -425,6 +445,7 @@ static void land(clpi_cl_flight *f)
     f->is_done = true;
     if (f->exe)
         atomic_fetch_sub(&f->dev->n_in_flight, 1);
+    atomic_store(&f->dev->has_let_go, false);
 }
 
 static double seconds_between(const clpi_cl_flight *f)
@@ -514,10 +535,14 @@ void clpi_cl_forget(void *event)
         land(f);
     }
     release_events(f);
-    if (f->exe)
-        flight_put(f);
-    else
+    if (!f->exe) {
         clpi_free(f->dev->host.env, f, 1, sizeof *f);
+        return;
+    }
+    pthread_mutex_t *lock = &f->exe->lock;
+    pthread_mutex_lock(lock);
+    flight_put(f);
+    pthread_mutex_unlock(lock);
 }
 
 clp_status clpi_cl_event_adopt(clpi_cl_device *dev, cl_event event, void **out_event)

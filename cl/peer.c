@@ -12,6 +12,8 @@ struct clpi_peer_empty {
     cl_command_queue queue;
     cl_program program;
     cl_kernel kernel;
+    cl_event *events; /* [n_events + 1] */
+    int64_t n_events;
 };
 
 clp_status clpi_peer_copy(clp_context *ctx, const clpi_peer_pair *pairs, int n_pairs)
@@ -44,15 +46,15 @@ static clp_status empty_fill(clpi_peer_empty *e, const clpi_cl_device *dev, cl_m
     return CLP_OK;
 }
 
-clp_status clpi_peer_empty_new(clp_context *ctx, clp_buffer *argument, clpi_peer_empty **out_empty)
+clp_status clpi_peer_empty_new(clp_context *ctx, clp_buffer *argument, int64_t n_events, clpi_peer_empty **out_empty)
 {
     *out_empty = NULL;
     clpi_env *env = clpi_context_env(ctx);
     clpi_peer_empty *e = clpi_alloc(env, 1, sizeof *e);
     if (!e)
         return CLP_ERR_OOM;
-    *e = (clpi_peer_empty){ .env = env };
-    clp_status status = empty_fill(e, clpi_context_dev(ctx, &clpi_cl_backend), clp_buffer_cl(argument));
+    *e = (clpi_peer_empty){ .env = env, .events = clpi_alloc(env, (size_t)n_events + 1, sizeof *e->events), .n_events = n_events };
+    clp_status status = !e->events ? CLP_ERR_OOM : empty_fill(e, clpi_context_dev(ctx, &clpi_cl_backend), clp_buffer_cl(argument));
     if (status)
         clpi_peer_empty_free(e);
     else
@@ -65,8 +67,10 @@ clp_status clpi_peer_empty_launch(clpi_peer_empty *e, int64_t n)
     const size_t one = 1;
     for (int64_t i = 0; i < n; i++)
         CLPI_CL_TRY(e->env, "clEnqueueNDRangeKernel",
-                    clEnqueueNDRangeKernel(e->queue, e->kernel, 1, NULL, &one, &one, 0, NULL, NULL));
+                    clEnqueueNDRangeKernel(e->queue, e->kernel, 1, NULL, &one, &one, 0, NULL, i < e->n_events ? &e->events[i] : NULL));
     CLPI_CL_TRY(e->env, "clFinish", clFinish(e->queue));
+    for (int64_t i = 0; i < n && i < e->n_events; i++)
+        CLPI_CL_TRY(e->env, "clReleaseEvent", clReleaseEvent(e->events[i]));
     return CLP_OK;
 }
 
@@ -80,6 +84,7 @@ void clpi_peer_empty_free(clpi_peer_empty *e)
         clReleaseProgram(e->program);
     if (e->queue)
         clReleaseCommandQueue(e->queue);
+    clpi_free(e->env, e->events, (size_t)e->n_events + 1, sizeof *e->events);
     clpi_free(e->env, e, 1, sizeof *e);
 }
 

@@ -14,10 +14,10 @@ typedef struct clpi_peer_pair {
 } clpi_peer_pair;
 clp_status clpi_peer_copy(clp_context *ctx, const clpi_peer_pair *pairs, int n_pairs);
 
-/* A kernel that does nothing, with a queue that does nothing but run it; n launches are as many clEnqueueNDRangeKernel
- * and one clFinish. */
+/* A kernel that does nothing, with a queue that does nothing but run it; launches are as many clEnqueueNDRangeKernel and one clFinish.
+ * n_events: of the first launches, which have an event each that is released behind that. */
 typedef struct clpi_peer_empty clpi_peer_empty;
-clp_status clpi_peer_empty_new(clp_context *ctx, clp_buffer *argument, clpi_peer_empty **out_empty);
+clp_status clpi_peer_empty_new(clp_context *ctx, clp_buffer *argument, int64_t n_events, clpi_peer_empty **out_empty);
 clp_status clpi_peer_empty_launch(clpi_peer_empty *empty, int64_t n);
 void clpi_peer_empty_free(clpi_peer_empty *empty);
 

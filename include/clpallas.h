@@ -279,7 +279,10 @@ typedef struct clp_run_opts {
 CLP_API CLP_MUST_CHECK clp_status clp_run(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
                                           const clp_run_opts *opts);
 
-/* The same without waiting: arrays and their memory must stay alive, and host memory untouched, until the event is. */
+/* The same without waiting: arrays and their memory must stay alive, and host memory untouched, until the event is.
+ * out_event NULL: nobody waits for this launch by itself, and it costs least. Later launches and clp_buffer_read come behind it; kernel
+ * and buffers may be freed at once. Where the host has something to do when it is over (arrays in host memory, what the kernel prints,
+ * a checked context, a queue of the caller's that keeps no order), the call waits as clp_run does.                            */
 CLP_API CLP_MUST_CHECK clp_status clp_run_async(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
                                                 const clp_run_opts *opts, clp_event **out_event);
 /* What a launch on these arrays runs with. Fails as the launch would where the arrays do not fit. */

@@ -154,6 +154,7 @@ void torch_stop(torch *t);
 
 /* ---- Rows that are no kernel's ---- */
 int row_launch(bench *b, const bench_row *row, contest *c);     /* size: how many in a row */
+int row_launch_events(bench *b, const bench_row *row, contest *c);   /* the same with an event each */
 int row_front_end(bench *b, const bench_row *row, contest *c);
 int row_process(bench *b, const bench_row *row, contest *c);
 bool process_is_child(int *out_status); /* this process is one that the row measures; it has done its work */

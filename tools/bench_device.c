@@ -18,6 +18,7 @@ typedef struct launches {
     int64_t n, shape;
     clp_array arg;
     clp_event **events; /* [n] */
+    bool has_events;    /* an event each; else the last one has one */
 } launches;
 
 static int once_run(void *user)
@@ -26,14 +27,16 @@ static int once_run(void *user)
     return clp_run(l->kernel, &l->arg, 1, NULL) ? fail_library(l->ctx) : DONE;
 }
 
-/* n launches, all of them waited for behind the last. */
+/* n launches, all of them waited for at the end. */
 static int once_async(void *user)
 {
     const launches *l = user;
     int status = DONE;
     int64_t n = 0;
-    for (; !status && n < l->n; n++)
-        status = clp_run_async(l->kernel, &l->arg, 1, NULL, &l->events[n]) ? fail_library(l->ctx) : DONE;
+    for (; !status && n < l->n; n++) {
+        l->events[n] = NULL;
+        status = clp_run_async(l->kernel, &l->arg, 1, NULL, l->has_events || n + 1 == l->n ? &l->events[n] : NULL) ? fail_library(l->ctx) : DONE;
+    }
     while (n-- > 0)
         clp_event_free(l->events[n]);
     return status;
@@ -45,13 +48,13 @@ static int once_by_hand(void *user)
     return clpi_peer_empty_launch(l->by_hand, l->n) ? fail("clEnqueueNDRangeKernel or clFinish failed") : DONE;
 }
 
-int row_launch(bench *b, const bench_row *row, contest *c)
+static int contest_launches(bench *b, const bench_row *row, bool has_events, contest *c)
 {
     static const char text[] = "kernel empty(inout x: f32[N]) grid (i = 1) { }\n";
-    launches l = { .ctx = b->ctx, .n = row->size, .shape = 1024, .events = calloc((size_t)row->size, sizeof *l.events) };
+    launches l = { .ctx = b->ctx, .n = row->size, .shape = 1024, .events = calloc((size_t)row->size, sizeof *l.events), .has_events = has_events };
     int status = l.events ? DONE : fail("out of memory");
     if (!status && (clp_buffer_new(b->ctx, (size_t)l.shape * sizeof(float), &l.buffer) ||
-                    clp_kernel_from_text(b->ctx, text, NULL, NULL, &l.kernel) || clpi_peer_empty_new(b->ctx, l.buffer, &l.by_hand)))
+                    clp_kernel_from_text(b->ctx, text, NULL, NULL, &l.kernel) || clpi_peer_empty_new(b->ctx, l.buffer, has_events ? l.n : 0, &l.by_hand)))
         status = fail_library(b->ctx);
     l.arg = (clp_array){ .dtype = CLP_F32, .rank = 1, .shape = &l.shape, .buffer = l.buffer };
     contest_add(c, "ours", l.n > 1 ? once_async : once_run, &l);
@@ -63,6 +66,16 @@ int row_launch(bench *b, const bench_row *row, contest *c)
     clp_kernel_free(l.kernel);
     free(l.events);
     return status;
+}
+
+int row_launch(bench *b, const bench_row *row, contest *c)
+{
+    return contest_launches(b, row, false, c);
+}
+
+int row_launch_events(bench *b, const bench_row *row, contest *c)
+{
+    return contest_launches(b, row, true, c);
 }
 
 /* ---- The compiler against the device's own ---- */

@@ -97,6 +97,8 @@ const bench_row bench_rows[] = {
       .does = "a launch that does nothing, waited for; clEnqueueNDRangeKernel and clFinish by hand" },
     { .name = "launches", .shape = "1000 empty ones", .run = row_launch, .size = 1000, .peers = ONLY(1 / 1.1),
       .does = "1000 launches that do nothing, waited for at the end; the same by hand" },
+    { .name = "launches-events", .shape = "1000 empty ones", .run = row_launch_events, .size = 1000, .peers = ONLY(1 / 1.1),
+      .does = "the same with an event each" },
     { .name = "front-end", .shape = "attention.plk", .run = row_front_end, .peers = ONLY(50),
       .does = "attention.plk to OpenCL C; the device's clBuildProgram of that" },
     { .name = "process", .shape = "matmul of 256", .run = row_process, .peers = ONLY(1 / 1.3),

@@ -137,27 +137,28 @@ static clp_status take_arrays(const binder *b)
     return check_aliases(b);
 }
 
+clpi_elem clpi_scalar_value(const clpi_operand *x, const clp_array *array)
+{
+    uint64_t bits = 0;
+    size_t n_bits = (size_t)clp_dtype_bits(x->dtype);
+    int64_t offset = array->offset;
+    assert(array->data);
+    const unsigned char *at = (const unsigned char *)array->data + (n_bits < 8 ? offset >> 1 : offset * (int64_t)(n_bits / 8));
+    for (size_t k = 0; k < (n_bits + 7) / 8; k++) {
+        uint16_t probe = 1; /* the stored element is a number of this machine */
+        bool is_little = *(unsigned char *)&probe == 1;
+        bits |= (uint64_t)at[k] << 8 * (is_little ? k : (n_bits + 7) / 8 - 1 - k);
+    }
+    if (n_bits < 8 && offset & 1)
+        bits >>= 4;
+    return clpi_elem_from_bits(x->dtype, bits);
+}
+
 static void read_scalars(const binder *b)
 {
-    for (int i = 0; i < b->ir->n_operands; i++) {
-        const clpi_operand *x = &b->ir->operands[i];
-        if (x->role != CLP_SCALAR)
-            continue;
-        const clp_array *array = &b->args->arrays[clpi_array_number(b->ir, i)];
-        uint64_t bits = 0;
-        size_t n_bits = (size_t)clp_dtype_bits(x->dtype);
-        int64_t offset = array->offset;
-        assert(array->data);
-        const unsigned char *at = (const unsigned char *)array->data + (n_bits < 8 ? offset >> 1 : offset * (int64_t)(n_bits / 8));
-        for (size_t k = 0; k < (n_bits + 7) / 8; k++) {
-            uint16_t probe = 1; /* the stored element is a number of this machine */
-            bool is_little = *(unsigned char *)&probe == 1;
-            bits |= (uint64_t)at[k] << 8 * (is_little ? k : (n_bits + 7) / 8 - 1 - k);
-        }
-        if (n_bits < 8 && offset & 1)
-            bits >>= 4;
-        b->bound->scalar[i] = clpi_elem_from_bits(x->dtype, bits);
-    }
+    for (int i = 0; i < b->ir->n_operands; i++)
+        if (b->ir->operands[i].role == CLP_SCALAR)
+            b->bound->scalar[i] = clpi_scalar_value(&b->ir->operands[i], &b->args->arrays[clpi_array_number(b->ir, i)]);
 }
 
 /* ---- Dims ---- */

@@ -83,6 +83,9 @@ typedef struct clpi_launch_args {
  * outside its array (maps that do not read prefetched data; affine ones by their corners, others up to 65,536 programs). */
 clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_arena *arena, clpi_bound **out_bound);
 
+/* The value of a scalar operand, whose array has data. */
+clpi_elem clpi_scalar_value(const clpi_operand *x, const clp_array *array);
+
 /* The sizes of the dims that arrays and names give. false: they do not fit the kernel; clpi_bind says why. */
 bool clpi_dims_of(const clpi_plan *plan, const clpi_launch_args *args, int64_t *out_dims);
 /* The numbers of a launch of the whole grid, without arrays: as with contiguous ones of these dims that share nothing, and

@@ -118,6 +118,7 @@ typedef struct clpi_launch {
     uint64_t          seed;
     const clpi_watch *watch;        /* NULL: nobody watches, and it costs nothing */
     bool              is_quiet;     /* what the kernel prints is dropped */
+    bool              is_let_go;    /* nobody waits for it: where nothing is left to do when it is done, there need be no event */
     void *const      *wait_for;     /* events of this backend */
     int               n_wait_for;
 } clpi_launch;
@@ -138,7 +139,7 @@ typedef struct clpi_backend {
      * the interpreter always does. out_exes NULL: only says whether it could, without the device's own compiler. */
     clp_status (*compile) (void *dev, const clpi_unit *units, int n_units, clp_schedule schedule, bool is_checked, void **out_exes);
     void       (*discard) (void *exe);
-    /* Starts a launch with n_sequences > 0. The event is owned by the caller: wait, then forget. */
+    /* Starts a launch with n_sequences > 0. The event is owned by the caller: wait, then forget. NULL: it was let go. */
     clp_status (*launch)  (void *exe, const clpi_launch *launch, void **out_event);
     clp_status (*wait)    (void *event, double *out_seconds);               /* reports what the launch ran into; device time, 0 if unknown */
     void       (*forget)  (void *event);                                    /* waits if need be */

@@ -13,7 +13,7 @@ clp_status clp_buffer_new(clp_context *ctx, size_t n_bytes, clp_buffer **out_buf
     clp_buffer *buffer = clpi_alloc(&ctx->env, 1, sizeof *buffer);
     if (!buffer)
         return CLP_ERR_OOM;
-    *buffer = (clp_buffer){ .ctx = ctx, .n_bytes = n_bytes };
+    *buffer = (clp_buffer){ .ctx = ctx, .n_bytes = n_bytes, .serial = ++ctx->n_buffers };
     /* Devices have no memory of no bytes. */
     clp_status status = ctx->backend->alloc(ctx->dev, n_bytes ? n_bytes : 1, &buffer->mem);
     if (status) {
@@ -29,7 +29,7 @@ clp_status clpi_buffer_adopt(clp_context *ctx, void *mem, size_t n_bytes, clp_bu
     clp_buffer *buffer = *out_buffer = clpi_alloc(&ctx->env, 1, sizeof *buffer);
     if (!buffer)
         return CLP_ERR_OOM;
-    *buffer = (clp_buffer){ ctx, mem, n_bytes };
+    *buffer = (clp_buffer){ ctx, mem, n_bytes, ++ctx->n_buffers };
     return CLP_OK;
 }
 

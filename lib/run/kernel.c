@@ -210,6 +210,7 @@ static clp_status kernel_start(clp_context *ctx, const origin *from, clp_kernel 
     k->ctx = ctx;
     atomic_init(&k->n_users, 1);
     k->building = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    clpi_again_init(&k->again, &ctx->env);
     clpi_arena_init(&k->arena, &ctx->env);
     clp_status status = kernel_plan(k, from);
     if (status)
@@ -236,6 +237,7 @@ void clp_kernel_free(clp_kernel *kernel)
     if (!kernel || atomic_fetch_sub(&kernel->n_users, 1) > 1)
         return;
     clp_context *ctx = kernel->ctx;
+    clpi_again_done(&kernel->again);
     clpi_choices_free(kernel->choices, &ctx->env);
     if (kernel->exe)
         ctx->backend->discard(kernel->exe);

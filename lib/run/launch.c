@@ -45,10 +45,11 @@ static void wait_for_others(const clp_run_opts *opts)
         clpi_event_settle(opts->wait_for[i]);
 }
 
-static clp_status start(clp_event *event, const clp_run_opts *opts)
+static clp_status start(clp_event *event, const clp_run_opts *opts, bool is_let_go)
 {
     const clp_kernel *k = event->kernel;
-    clpi_launch launch = { .bound = event->bound, .places = event->places, .order = opts->order, .seed = opts->seed };
+    clpi_launch launch = { .bound = event->bound, .places = event->places, .order = opts->order, .seed = opts->seed,
+                           .is_let_go = is_let_go && event->n_pieces == 0 };
     void **others = CLPI_NEW_N(&event->arena, void *, (size_t)opts->n_wait_for);
     if (!others)
         return CLP_ERR_OOM;
@@ -85,8 +86,9 @@ clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arr
     return bind_kernel(event, arrays, n_arrays, opts, is_checked, out_args);
 }
 
-static clp_status run(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts)
+static clp_status run(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_let_go)
 {
+    clp_kernel *given = event->kernel;
     clpi_launch_args args;
     if (event->ctx->text_only)
         return clpi_kernel_ready(event->kernel);
@@ -97,7 +99,68 @@ static clp_status run(clp_event *event, const clp_array *arrays, int n_arrays, c
     }
     CLP_TRY(clpi_kernel_ready(event->kernel));
     CLP_TRY(clpi_memory_make(event));
-    return start(event, opts);
+    CLP_TRY(start(event, opts, is_let_go));
+    clpi_known_keep(given, event, opts);
+    return CLP_OK;
+}
+
+/* ---- The public ways in ---- */
+
+/* A launch like an earlier one. out_event NULL, here and below: it is waited for; is_let_go: where it has to be. */
+static clp_status launch_known(const clpi_known *known, bool is_let_go, clp_event **out_event)
+{
+    const clpi_backend *backend = known->kernel->ctx->backend;
+    const clpi_launch launch = { .bound = known->bound, .places = known->places, .order = CLP_ORDER_FORWARD, .is_let_go = is_let_go };
+    clp_event *event = NULL;
+    void *launched;
+    double seconds;
+    if (out_event)
+        CLP_TRY(clpi_event_new(known->kernel->ctx, known->kernel, &event));
+    clp_status status = backend->launch(known->kernel->exe, &launch, &launched);
+    if (status) {
+        clp_event_free(event);
+    } else if (event) {
+        event->launched = launched;
+        clpi_event_started(event);
+        *out_event = event;
+    } else if (launched) {
+        status = backend->wait(launched, &seconds);
+        backend->forget(launched);
+    }
+    return status;
+}
+
+static clp_status launch_new(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_let_go,
+                             clp_event **out_event)
+{
+    clp_event *event;
+    CLP_TRY(clpi_event_new(kernel->ctx, kernel, &event));
+    clp_status status = run(event, arrays, n_arrays, opts, is_let_go);
+    if (status) {
+        event->launched = NULL;
+        clpi_memory_release(event);
+    } else if (out_event) {
+        clpi_event_started(event);
+        *out_event = event;
+        return CLP_OK;
+    } else {
+        status = clp_event_wait(event);
+    }
+    clp_event_free(event);
+    return status;
+}
+
+static clp_status launch(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_let_go,
+                         clp_event **out_event)
+{
+    if (!opts)
+        opts = &default_opts;
+    clpi_known *known = clpi_known_take(kernel, arrays, n_arrays, opts);
+    if (!known)
+        return launch_new(kernel, arrays, n_arrays, opts, is_let_go, out_event);
+    clp_status status = launch_known(known, is_let_go, out_event);
+    clpi_known_leave(known);
+    return status;
 }
 
 clp_status clp_run_async(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts,
@@ -105,22 +168,12 @@ clp_status clp_run_async(clp_kernel *kernel, const clp_array *arrays, int n_arra
 {
     if (out_event)
         *out_event = NULL;
-    if (!kernel)
-        return CLP_ERR_ARG;
-    if (!out_event)
-        return clpi_fail(&kernel->ctx->env, CLP_ERR_ARG, "clp_run_async: out_event is NULL");
-    clp_event *event;
-    CLP_TRY(clpi_event_new(kernel->ctx, kernel, &event));
-    clp_status status = run(event, arrays, n_arrays, opts ? opts : &default_opts);
-    if (status) {
-        event->launched = NULL;
-        clpi_memory_release(event);
-        clp_event_free(event);
-        return status;
-    }
-    clpi_event_started(event);
-    *out_event = event;
-    return CLP_OK;
+    return kernel ? launch(kernel, arrays, n_arrays, opts, !out_event, out_event) : CLP_ERR_ARG;
+}
+
+clp_status clp_run(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts)
+{
+    return kernel ? launch(kernel, arrays, n_arrays, opts, false, NULL) : CLP_ERR_ARG;
 }
 
 clp_status clpi_kernel_for(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
@@ -149,15 +202,6 @@ clp_status clp_kernel_choice(clp_kernel *kernel, const clp_array *arrays, int n_
     CLP_TRY(clpi_kernel_for(kernel, arrays, n_arrays, opts, false, &chosen, &choice));
     *out_choice = choice;
     return CLP_OK;
-}
-
-clp_status clp_run(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts)
-{
-    clp_event *event;
-    CLP_TRY(clp_run_async(kernel, arrays, n_arrays, opts, &event));
-    clp_status status = clp_event_wait(event);
-    clp_event_free(event);
-    return status;
 }
 
 clp_status clpi_time_launches(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, int n_runs,

@@ -29,6 +29,7 @@ struct clp_context {
     bool                is_checked;
     bool                text_only;    /* kernels have no exe */
     clpi_peaks          peaks;
+    _Atomic uint64_t    n_buffers;    /* that it has had */
     bool                uses_tuned;   /* parameters left open are first looked for among those found by clp_tune */
     pthread_mutex_t     idle_lock;    /* of what follows */
     clp_event          *idle;         /* events that were freed, for later launches: event.c */
@@ -40,10 +41,28 @@ struct clp_buffer {
     clp_context *ctx;
     void        *mem;
     size_t       n_bytes;
+    uint64_t     serial;              /* of the context's; from 1 on: that of a buffer that is gone is no other's */
 };
 
 typedef struct clpi_script clpi_script;      /* kernel.c */
 typedef struct clpi_choices clpi_choices;    /* choose.c */
+
+/* A launch on buffers that was worked out: what others like it are given to the backend with. */
+typedef struct clpi_known {
+    clp_kernel *kernel;               /* that runs: the one that keeps this, or a choice of it */
+    clpi_bound *bound;
+    clpi_place *places;
+    uint64_t   *serials;              /* [kernel->n_operands] of the buffers; scalars: 0 */
+    clpi_arena  arena;                /* of these */
+    atomic_int  n_users;              /* launches that are being started with it */
+} clpi_known;
+
+enum { CLPI_MAX_KNOWN = 4 };
+typedef struct clpi_again {
+    pthread_mutex_t lock;
+    clpi_known known[CLPI_MAX_KNOWN];
+    int        n, next;               /* in use; the one to be replaced next */
+} clpi_again;
 
 struct clp_kernel {
     clp_context *ctx;
@@ -56,6 +75,7 @@ struct clp_kernel {
     int         *operands;            /* [n_operands] those that clp_run takes: numbers of IR operands */
     int          n_operands;
     clpi_choices *choices;            /* NULL: nothing is left open */
+    clpi_again   again;
     atomic_int   n_users;             /* who made it, and each event of a launch of it: the last one frees it */
 };
 
@@ -137,6 +157,15 @@ clp_status clpi_kernel_for(clp_kernel *kernel, const clp_array *arrays, int n_ar
 /* n_runs > 0 launches, each waited for, and one before them that does not count: caches and lazy allocations. */
 clp_status clpi_time_launches(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, int n_runs,
                               double *out_min, double *out_median);
+
+/* ---- again.c ---- */
+/* What an earlier launch of the kernel on arrays like these was bound to. NULL: there was none, or it is not known any more. To be left. */
+clpi_known *clpi_known_take(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts);
+void        clpi_known_leave(clpi_known *known);
+/* Keeps what a launch that has started was bound to, where that can be; with its memory, for which the event gets other. */
+void        clpi_known_keep(clp_kernel *kernel, clp_event *event, const clp_run_opts *opts);
+void        clpi_again_init(clpi_again *again, clpi_env *env);
+void        clpi_again_done(clpi_again *again);
 
 /* ---- memory.c ---- */
 clp_status clpi_memory_make(clp_event *event);                     /* after binding: places, and the pieces behind them */
