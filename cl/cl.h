@@ -6,6 +6,7 @@
  *     program.c   texts into programs
  *     insns.c     instructions of a CPU device
  *     launch.c    launches and their events
+ *     argument.c  what their kernels are called with
  *     print.c     what a launch printed
  *     fault.c     what a checked launch found
  *     adopt.c     the caller's own OpenCL objects (clpallas_cl.h)
@@ -144,6 +145,12 @@ clp_status  clpi_cl_event_adopt(clpi_cl_device *dev, cl_event event, void **out_
 cl_event    clpi_cl_event_handle(void *event);       /* of the launch's last command; borrowed */
 /* What a launch was made of: its exe and the numbers that it handed over, both the event's. */
 const clpi_cl_exe *clpi_cl_event_exe(const void *event, const int64_t **out_numbers);
+
+/* ---- argument.c ---- */
+void        clpi_cl_numbers(const clpi_cl_exe *exe, const clpi_launch *launch, int64_t *out_numbers);    /* [code->n_numbers] */
+/* own: memory of the launch itself; NULL where there is none. numbers_mem: NULL where numbers go by value. Under the exe's lock. */
+clp_status  clpi_cl_set_arguments(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, const clpi_launch *launch, const clpi_cl_mem *const *own,
+                                  int n_own, const int64_t *numbers, const clpi_cl_mem *numbers_mem);
 
 /* ---- print.c ---- */
 /* The lines of a launch's log, in order of sequence and step. */

@@ -170,102 +170,12 @@ void clpi_cl_discard(void *executable)
     clpi_free(env, exe, 1, sizeof *exe);
 }
 
-/* ---- Arguments ---- */
-
-static bool is_far(const clpi_cl_exe *exe, const clpi_operand *x, const clpi_bound_operand *bound)
-{
-    double bytes = clp_dtype_bits(x->dtype) / 8.0;
-    for (int d = 0; d < x->rank; d++)
-        bytes *= (double)bound->size[d];
-    return exe->dev->limits.last_bytes > 0 && bytes >= (double)exe->dev->limits.last_bytes;
-}
-
-static int64_t number_of(const clpi_cl_exe *exe, const clpi_launch *launch, const clpi_number *n)
-{
-    const clpi_bound *bound = launch->bound;
-    switch (n->kind) {
-    case CLPI_NUMBER_SIZE: return bound->operands[n->a].size[n->b];
-    case CLPI_NUMBER_STRIDE: return bound->operands[n->a].stride[n->b];
-    case CLPI_NUMBER_FAR: return is_far(exe, &exe->ir->operands[n->a], &bound->operands[n->a]);
-    case CLPI_NUMBER_OFFSET: {
-        size_t bits = 8 * launch->places[n->a].at, element = (size_t)clp_dtype_bits(exe->ir->operands[n->a].dtype);
-        assert(bits % element == 0);
-        return bound->operands[n->a].offset + (int64_t)(bits / element);
-    }
-    case CLPI_NUMBER_AXIS_SIZE: return bound->axis_size[n->a];
-    case CLPI_NUMBER_BOX_START: return bound->box_start[n->a];
-    case CLPI_NUMBER_BOX_COUNT: return bound->box_count[n->a];
-    case CLPI_NUMBER_DIM: return bound->dim[n->a];
-    case CLPI_NUMBER_HEADER: return bound->header[n->a];
-    case CLPI_NUMBER_N_SEQUENCES: return (int64_t)bound->n_sequences;
-    }
-    assert(0 && "a kind of number");
-    return 0;
-}
-
-/* A scalar operand as its kernel argument. Returns its size. */
-static size_t scalar_bytes(clp_dtype dtype, clpi_elem e, unsigned char *out)
-{
-    clp_dtype rep = clpi_rep(dtype);
-    size_t n = clpi_rep_bytes(dtype);
-    if (rep == CLP_F32)
-        memcpy(out, &e.f, n);
-    else if (rep == CLP_F64)
-        memcpy(out, &e.d, n);
-    else
-        memcpy(out, &e.u, n); /* devices are little-endian as the host is: the low bytes come first */
-    return n;
-}
+/* ---- Starting ---- */
 
 static uint64_t groups_of(const clpi_code_kernel *kernel, uint64_t n_sequences)
 {
     return n_sequences < kernel->max_groups ? n_sequences : kernel->max_groups;
 }
-
-/* Sets an argument, unless the kernel has it. words: what tells its values apart. */
-static clp_status set_argument(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, cl_uint at, size_t n_bytes, const void *value,
-                               const void *words, int n_words)
-{
-    uint64_t *has = kernel->has + at;
-    if (at < kernel->n_set && memcmp(has, words, (size_t)n_words * sizeof *has) == 0)
-        return CLP_OK;
-    CLPI_CL_TRY(env_of(exe), "clSetKernelArg", clSetKernelArg(kernel->handle, at, n_bytes, value));
-    memcpy(has, words, (size_t)n_words * sizeof *has);
-    kernel->n_set = at < kernel->n_set ? kernel->n_set : at + 1;
-    return CLP_OK;
-}
-
-/* A handle may be that of other memory that is gone: it is the serial that tells. */
-static clp_status set_memory(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, cl_uint at, const clpi_cl_mem *m)
-{
-    return set_argument(exe, kernel, at, sizeof m->mem, &m->mem, &m->serial, 1);
-}
-
-static clp_status set_arguments(const clpi_cl_flight *f, clpi_cl_kernel *kernel, const clpi_launch *launch)
-{
-    const clpi_cl_exe *exe = f->exe;
-    const clpi_code *code = exe->code;
-    const clpi_cl_mem *own[MAX_OWN] = { f->workspace, f->log, f->faults, f->cut };
-    cl_uint at = 0;
-    for (int i = 0; i < code->n_buffers; i++)
-        CLP_TRY(set_memory(exe, kernel, at++, launch->places[code->buffers[i]].mem));
-    for (int i = 0; i < MAX_OWN; i++)
-        if (own[i])
-            CLP_TRY(set_memory(exe, kernel, at++, own[i]));
-    for (int i = 0; i < code->n_scalars; i++) {
-        union { unsigned char bytes[8]; uint64_t word; } value = { .word = 0 };
-        int operand = code->scalars[i];
-        size_t n = scalar_bytes(exe->ir->operands[operand].dtype, launch->bound->scalar[operand], value.bytes);
-        CLP_TRY(set_argument(exe, kernel, at++, n, value.bytes, &value.word, 1));
-    }
-    if (f->numbers_mem)
-        return set_memory(exe, kernel, at, f->numbers_mem);
-    if (code->n_numbers > 0)
-        return set_argument(exe, kernel, at, (size_t)code->n_numbers * sizeof *f->numbers, f->numbers, f->numbers, code->n_numbers);
-    return CLP_OK;
-}
-
-/* ---- Starting ---- */
 
 static clp_status make_workspace(clpi_cl_flight *f, const clpi_launch *launch)
 {
@@ -329,8 +239,7 @@ static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
     f->bound = code->fault_words ? launch->bound : NULL;
     f->places = code->fault_words ? launch->places : NULL;
     f->is_quiet = launch->is_quiet;
-    for (int i = 0; i < code->n_numbers; i++)
-        f->numbers[i] = number_of(f->exe, launch, &code->numbers[i]);
+    clpi_cl_numbers(f->exe, launch, f->numbers);
     for (int i = 0; i < code->n_buffers; i++) {
         clpi_cl_mem *m = launch->places[code->buffers[i]].mem;
         if (m->is_wrapped && f->exe->plan->is_written[code->buffers[i]])
@@ -355,11 +264,12 @@ static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
 static clp_status enqueue_kernels(clpi_cl_flight *f, const clpi_launch *launch, cl_event *waits, cl_uint n_waits)
 {
     const clpi_code *code = f->exe->code;
+    const clpi_cl_mem *own[MAX_OWN] = { f->workspace, f->log, f->faults, f->cut };
     for (int i = 0; i < code->n_kernels; i++) {
         clpi_cl_kernel *kernel = &f->exe->kernels[i];
         size_t local = (size_t)code->kernels[i].group_size;
         size_t global = local * (size_t)groups_of(&code->kernels[i], launch->bound->n_sequences);
-        CLP_TRY(set_arguments(f, kernel, launch));
+        CLP_TRY(clpi_cl_set_arguments(f->exe, kernel, launch, own, MAX_OWN, f->numbers, f->numbers_mem));
         cl_event event = NULL;
         CLPI_CL_TRY(env_of(f->exe), "clEnqueueNDRangeKernel",
                     clEnqueueNDRangeKernel(f->dev->queue, kernel->handle, 1, NULL, &global, &local, n_waits, n_waits ? waits : NULL,

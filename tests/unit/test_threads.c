@@ -80,22 +80,66 @@ static void *work(void *arg)
     return NULL;
 }
 
-static void run_on(clp_context *ctx)
+/* Buffers of this thread's own, launched on again and again, in each of the ways there are: now and then the kernel still knows
+ * how, and as there are more threads than it remembers, now and then it does not.                                       */
+static void *run_again_and_again(void *arg)
 {
-    clp_kernel *kernel;
+    enum { LENGTH = 40 };
+    worker *w = arg;
+    float x[LENGTH], y[LENGTH] = { 0 }, a = (float)(w->id + 1);
+    int64_t n = LENGTH;
+    clp_buffer *xs = NULL, *ys = NULL;
+    for (int i = 0; i < LENGTH; i++)
+        x[i] = (float)i;
+    clp_status status = clp_buffer_new(w->ctx, sizeof x, &xs);
+    if (!status)
+        status = clp_buffer_new(w->ctx, sizeof y, &ys);
+    if (!status)
+        status = clp_buffer_write(xs, 0, x, sizeof x);
+    if (!status)
+        status = clp_buffer_write(ys, 0, y, sizeof y);
+    clp_array arrays[3] = { { .dtype = CLP_F32, .rank = 1, .shape = &n, .buffer = xs },
+                            { .dtype = CLP_F32, .rank = 1, .shape = &n, .buffer = ys }, { .dtype = CLP_F32, .data = &a } };
+    for (int round = 0; !status && round < N_ROUNDS; round++) {
+        clp_event *event = NULL;
+        status = round % 3 == 0 ? clp_run(w->kernel, arrays, 3, NULL)
+                                : clp_run_async(w->kernel, arrays, 3, NULL, round % 3 == 1 ? &event : NULL);
+        clp_event_free(event);
+    }
+    if (!status)
+        status = clp_buffer_read(ys, 0, y, sizeof y);
+    if (status)
+        wrong(w, "%s: status %g (%g)", clp_last_error(w->ctx), (double)status, 0);
+    for (int i = 0; i < LENGTH; i++)
+        if (y[i] != (float)(N_ROUNDS * (w->id + 1) * i))
+            wrong(w, "%s: %g, expected %g", "element", y[i], (double)(N_ROUNDS * (w->id + 1) * i));
+    clp_buffer_free(xs);
+    clp_buffer_free(ys);
+    return NULL;
+}
+
+static void run_threads(clp_context *ctx, clp_kernel *kernel, void *(*work_of)(void *arg))
+{
     pthread_t threads[N_THREADS];
     worker workers[N_THREADS];
-    OK(ctx, clp_kernel_from_text(ctx,
-        "kernel axpy(in x: f32[N] block [16] at (i), inout y: f32[N] block [16] at (min(i, cdiv(N, 16) - 1)), scalar a: f32)\n"
-        "grid (i = cdiv(N, 16)) { y[...] += a * x[...]; }", NULL, NULL, &kernel));
     for (int i = 0; i < N_THREADS; i++) {
         workers[i] = (worker){ .ctx = ctx, .kernel = kernel, .id = i };
-        cr_assert_eq(pthread_create(&threads[i], NULL, work, &workers[i]), 0);
+        cr_assert_eq(pthread_create(&threads[i], NULL, work_of, &workers[i]), 0);
     }
     for (int i = 0; i < N_THREADS; i++) {
         cr_assert_eq(pthread_join(threads[i], NULL), 0);
         cr_expect_eq(workers[i].n_wrong, 0, "thread %d: %d wrong, the first: %s", i, workers[i].n_wrong, workers[i].first_wrong);
     }
+}
+
+static void run_on(clp_context *ctx)
+{
+    clp_kernel *kernel;
+    OK(ctx, clp_kernel_from_text(ctx,
+        "kernel axpy(in x: f32[N] block [16] at (i), inout y: f32[N] block [16] at (min(i, cdiv(N, 16) - 1)), scalar a: f32)\n"
+        "grid (i = cdiv(N, 16)) { y[...] += a * x[...]; }", NULL, NULL, &kernel));
+    run_threads(ctx, kernel, work);
+    run_threads(ctx, kernel, run_again_and_again);
     clp_kernel_free(kernel);
     clp_context_free(ctx);
 }
@@ -142,16 +186,7 @@ static void *make_kernels(void *arg)
 Test(threads, make_kernels_in_one_context)
 {
     clp_context *ctx;
-    pthread_t threads[N_THREADS];
-    worker workers[N_THREADS];
     cr_assert_eq(clp_context_new(&(clp_context_opts){ .device = "interp" }, &ctx), CLP_OK, "%s", clp_last_error(NULL));
-    for (int i = 0; i < N_THREADS; i++) {
-        workers[i] = (worker){ .ctx = ctx, .id = i };
-        cr_assert_eq(pthread_create(&threads[i], NULL, make_kernels, &workers[i]), 0);
-    }
-    for (int i = 0; i < N_THREADS; i++) {
-        cr_assert_eq(pthread_join(threads[i], NULL), 0);
-        cr_expect_eq(workers[i].n_wrong, 0, "thread %d: the first: %s", i, workers[i].first_wrong);
-    }
+    run_threads(ctx, NULL, make_kernels);
     clp_context_free(ctx);
 }
