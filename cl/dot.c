@@ -60,6 +60,8 @@ static bool takes(const clpi_cl_schedule *s, const clpi_dot_unit *unit, const cl
     clp_dtype x = d->a->nodes.items[d->a_value].dtype, y = d->b->nodes.items[d->b_value].dtype;
     if (unit->takes_bytes && !(is_byte(x) && is_byte(y)))
         return false;
+    if (unit->packed && d->k == 0)          /* it stores what max_k steps come to: there are none */
+        return false;
     if (unit->group > 1 && d->n <= 2)       /* its instructions want vectors of 16 bytes at least */
         return false;
     if (unit->group > 1 && is_one_tile_high(s, d) && comes_in_vectors(s, d))    /* neighbours in k would have to be packed together */

@@ -25,7 +25,13 @@ static const char *prefetched_text(clpi_emit *e, const clpi_op *op)
         at = clpi_text(e, "%s + %s * %s", at, header_text(e, clpi_args(e->ir, op)[d]),
                        clpi_number_text(e, CLPI_NUMBER_STRIDE, op->operand, (int)d));
     }
-    return clpi_text(e, "(%s ? %s : -1L)", inside ? inside : "1", clpi_widened_text(e, x->dtype, clpi_text(e, "%s_mem[%s]", x->name, at)));
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    if (clpi_is_packed(x->dtype))
+        clpi_prelude_nibble(&e->prelude, &s, x->dtype, clpi_text(e, "%s_mem", x->name), at);
+    else
+        clpi_str_add(&s, "%s_mem[%s]", x->name, at);
+    return clpi_text(e, "(%s ? %s : -1L)", inside ? inside : "1", clpi_widened_text(e, x->dtype, clpi_take_text(e, &s)));
 }
 
 static const char *header_text(clpi_emit *e, clp_val v)
