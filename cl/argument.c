@@ -58,9 +58,9 @@ static size_t scalar_bytes(clp_dtype dtype, clpi_elem e, unsigned char *out)
 }
 
 /* Sets an argument, unless the kernel has it. words: what tells its values apart. */
-static clp_status set_argument(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, cl_uint at, size_t n_bytes, const void *value,
-                               const void *words, int n_words)
+static clp_status set_argument(clpi_cl_exe *exe, cl_uint at, size_t n_bytes, const void *value, const void *words, int n_words)
 {
+    clpi_cl_kernel *kernel = &exe->kernel;
     uint64_t *has = kernel->has + at;
     if (at < kernel->n_set && memcmp(has, words, (size_t)n_words * sizeof *has) == 0)
         return CLP_OK;
@@ -71,30 +71,30 @@ static clp_status set_argument(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, c
 }
 
 /* A handle may be that of other memory that is gone: it is the serial that tells. */
-static clp_status set_memory(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, cl_uint at, const clpi_cl_mem *m)
+static clp_status set_memory(clpi_cl_exe *exe, cl_uint at, const clpi_cl_mem *m)
 {
-    return set_argument(exe, kernel, at, sizeof m->mem, &m->mem, &m->serial, 1);
+    return set_argument(exe, at, sizeof m->mem, &m->mem, &m->serial, 1);
 }
 
-clp_status clpi_cl_set_arguments(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, const clpi_launch *launch, const clpi_cl_mem *const *own,
-                                 int n_own, const int64_t *numbers, const clpi_cl_mem *numbers_mem)
+clp_status clpi_cl_set_arguments(clpi_cl_exe *exe, const clpi_launch *launch, const clpi_cl_mem *const *own, const int64_t *numbers,
+                                 const clpi_cl_mem *numbers_mem)
 {
     const clpi_code *code = exe->code;
     cl_uint at = 0;
     for (int i = 0; i < code->n_buffers; i++)
-        CLP_TRY(set_memory(exe, kernel, at++, launch->places[code->buffers[i]].mem));
-    for (int i = 0; i < n_own; i++)
+        CLP_TRY(set_memory(exe, at++, launch->places[code->buffers[i]].mem));
+    for (int i = 0; i < CLPI_MAX_OWN; i++)
         if (own[i])
-            CLP_TRY(set_memory(exe, kernel, at++, own[i]));
+            CLP_TRY(set_memory(exe, at++, own[i]));
     for (int i = 0; i < code->n_scalars; i++) {
         union { unsigned char bytes[8]; uint64_t word; } value = { .word = 0 };
         int operand = code->scalars[i];
         size_t n = scalar_bytes(exe->ir->operands[operand].dtype, launch->bound->scalar[operand], value.bytes);
-        CLP_TRY(set_argument(exe, kernel, at++, n, value.bytes, &value.word, 1));
+        CLP_TRY(set_argument(exe, at++, n, value.bytes, &value.word, 1));
     }
     if (numbers_mem)
-        return set_memory(exe, kernel, at, numbers_mem);
+        return set_memory(exe, at, numbers_mem);
     if (code->n_numbers > 0)
-        return set_argument(exe, kernel, at, (size_t)code->n_numbers * sizeof *numbers, numbers, numbers, code->n_numbers);
+        return set_argument(exe, at, (size_t)code->n_numbers * sizeof *numbers, numbers, numbers, code->n_numbers);
     return CLP_OK;
 }

@@ -28,13 +28,13 @@ typedef struct clpi_cl_device {
     clpi_host        host;
     cl_device_id     id;
     cl_context       context;
-    cl_command_queue queue;        /* in order unless adopted; profiling where it could be had */
+    cl_command_queue queue;        /* in order unless adopted; profiling where it could be had; an adopted one may stand still */
     bool             has_times;    /* the queue profiles */
     bool             is_in_order;
     bool             compiles_for_binary;      /* it takes as long to ask for a program's binary as to build it: PoCL */
     bool             wakes_slowly; /* threads that wait for it sleep, and so do its own: PoCL on a CPU */
     atomic_int       n_in_flight;  /* launches that nobody has waited for */
-    atomic_bool      has_let_go;   /* launches without an event stand before the next one, unless they are done */
+    atomic_bool      has_let_go;   /* since a launch was last waited for, some were started without an event */
     atomic_int       n_asleep;     /* launches to come that are waited for asleep in any case: await.c */
     clpi_limits      limits;
     clpi_store       store;        /* of built programs */
@@ -77,8 +77,8 @@ typedef struct clpi_cl_exe {
     clpi_cl_shared  *shared;
     clpi_code       *code;
     pthread_mutex_t  lock;         /* of what follows */
-    clpi_arena       arena;        /* of kernels and flights */
-    clpi_cl_kernel  *kernels;      /* [code->n_kernels] */
+    clpi_arena       arena;        /* of kernel and flights */
+    clpi_cl_kernel   kernel;
     clpi_cl_flight  *idle;
     _Atomic double   last_s;       /* seconds on the device of the last launch that was waited for; 0: not known */
 } clpi_cl_exe;
@@ -121,7 +121,9 @@ clp_status  clpi_cl_shared_new(clpi_cl_device *dev, clpi_cl_shared **out_shared)
 void        clpi_cl_shared_drop(clpi_cl_shared *shared);     /* by each user once; NULL is none */
 /* The program, out of the store or of the text, which is the arena's. what: the kernel's name, for messages. */
 clp_status  clpi_cl_shared_build(clpi_cl_shared *shared, const char *what, const char *text, const char *options);
-/* A program that nobody keeps. */
+/* All that a program is built with: options and those of the environment among it. */
+void        clpi_cl_put_options(const clpi_cl_device *dev, const char *options, clpi_str *out);
+/* A program that nobody keeps. DEVICE: the compiler refuses the text. */
 clp_status  clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text, const char *options, cl_program *out_program);
 
 /* "clpallas version|platform|its version|device|its version|driver": what stored things of a device depend on. */
@@ -132,7 +134,8 @@ void        clpi_cl_bind_cores(void);                    /* before the first cal
 
 /* ---- insns.c ---- */
 void        clpi_cl_find_insns(clpi_cl_device *dev);     /* sets limits.insns; the rest of the device is there */
-uint32_t    clpi_cl_probe_insns(clpi_cl_device *dev, uint32_t insns);     /* those that code of the device reaches; the CPU has them */
+/* Those that code of the device reaches; the CPU has them. out_is_certain: each has been tried. */
+uint32_t    clpi_cl_probe_insns(clpi_cl_device *dev, uint32_t insns, bool *out_is_certain);
 
 /* ---- launch.c ---- */
 /* What unit points to stays alive as long as the exe, which becomes a user of shared. code: one of shared's, built. */
@@ -142,15 +145,15 @@ clp_status  clpi_cl_launch(void *exe, const clpi_launch *launch, void **out_even
 clp_status  clpi_cl_wait(void *event, double *out_seconds);
 void        clpi_cl_forget(void *event);
 clp_status  clpi_cl_event_adopt(clpi_cl_device *dev, cl_event event, void **out_event);    /* retained until forgotten */
-cl_event    clpi_cl_event_handle(void *event);       /* of the launch's last command; borrowed */
+cl_event    clpi_cl_event_handle(void *event);       /* of the launch's kernel; borrowed */
 /* What a launch was made of: its exe and the numbers that it handed over, both the event's. */
 const clpi_cl_exe *clpi_cl_event_exe(const void *event, const int64_t **out_numbers);
 
 /* ---- argument.c ---- */
 void        clpi_cl_numbers(const clpi_cl_exe *exe, const clpi_launch *launch, int64_t *out_numbers);    /* [code->n_numbers] */
-/* own: memory of the launch itself; NULL where there is none. numbers_mem: NULL where numbers go by value. Under the exe's lock. */
-clp_status  clpi_cl_set_arguments(const clpi_cl_exe *exe, clpi_cl_kernel *kernel, const clpi_launch *launch, const clpi_cl_mem *const *own,
-                                  int n_own, const int64_t *numbers, const clpi_cl_mem *numbers_mem);
+/* own: [CLPI_MAX_OWN], NULL where there is none. numbers_mem: NULL where numbers go by value. Under the exe's lock. */
+clp_status  clpi_cl_set_arguments(clpi_cl_exe *exe, const clpi_launch *launch, const clpi_cl_mem *const *own, const int64_t *numbers,
+                                  const clpi_cl_mem *numbers_mem);
 
 /* ---- print.c ---- */
 /* The lines of a launch's log, in order of sequence and step. */

@@ -1,9 +1,9 @@
-/* code: the product of cl/emit and all that cl/launch needs to run it: a text, its launches, the order of arguments.
+/* code: the product of cl/emit and all that cl/launch needs to run it: a text, its kernel, the order of arguments.
  *
  * In: nothing of devices. A code is plain data in an arena; the device-facing half of cl (device.c, program.c, launch.c)
  * builds the text and sets arguments by what stands here, and knows nothing of nests or schedules.
  *
- * Every kernel of a code takes, in this order:
+ * The kernel of a code takes, in this order:
  *     one __global pointer for each operand in `buffers` (to the start of its memory; offsets are numbers)
  *     __global uchar *workspace     if workspace_bytes > 0: that many bytes for each group, group g from g * workspace_bytes
  *     __global uint *log            if has_log
@@ -32,17 +32,15 @@ typedef enum clpi_number_kind {
 
 typedef struct clpi_number { clpi_number_kind kind; int a, b; } clpi_number;
 
-typedef struct clpi_code_kernel {
-    const char *name;
-    uint64_t    group_size;    /* work-items of a group; the NDRange is one-dimensional */
-    uint64_t    max_groups;    /* min(this, n_sequences) groups are started; a group g runs sequences g, g + groups, ... */
-} clpi_code_kernel;
+/* The most arguments that are memory of the launch itself: workspace, log, faults, cut. */
+enum { CLPI_MAX_OWN = 4 };
 
 typedef struct clpi_code {
     const char       *text;             /* of the program that the kernel is in, other codes' kernels beside it */
     const char       *options;          /* build options the text counts on; the device adds its own */
-    clpi_code_kernel *kernels;          /* run one after another */
-    int               n_kernels;
+    const char       *kernel;           /* its name */
+    uint64_t          group_size;       /* work-items of a group; the NDRange is one-dimensional */
+    uint64_t          max_groups;       /* min(this, n_sequences) groups are started; a group g runs sequences g, g + groups, ... */
     int              *buffers;   int n_buffers;      /* operand numbers */
     int              *scalars;   int n_scalars;      /* operand numbers */
     clpi_number      *numbers;   int n_numbers;

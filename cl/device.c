@@ -245,6 +245,31 @@ static void CL_CALLBACK ignore_notice(const char *text, const void *data, size_t
     (void)text; (void)data; (void)n; (void)user;
 }
 
+/* Context and queue of the caller, retained. */
+static clp_status take_given(clpi_cl_device *dev, cl_context context, cl_command_queue queue)
+{
+    clpi_env *env = dev->host.env;
+    cl_context of_queue = NULL;
+    cl_device_id on_queue = NULL;
+    if (queue) {
+        CLPI_CL_TRY(env, "clGetCommandQueueInfo", clGetCommandQueueInfo(queue, CL_QUEUE_CONTEXT, sizeof of_queue, &of_queue, NULL));
+        CLPI_CL_TRY(env, "clGetCommandQueueInfo", clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof on_queue, &on_queue, NULL));
+        if (of_queue != context)
+            return clpi_fail(env, CLP_ERR_ARG, "the queue is not of the context that is given");
+        if (on_queue != dev->id)
+            return clpi_fail(env, CLP_ERR_ARG, "the queue is not of the device that is given");
+    }
+    if (context) {
+        CLPI_CL_TRY(env, "clRetainContext", clRetainContext(context));
+        dev->context = context;
+    }
+    if (queue) {
+        CLPI_CL_TRY(env, "clRetainCommandQueue", clRetainCommandQueue(queue));
+        dev->queue = queue;
+    }
+    return CLP_OK;
+}
+
 /* Makes what the caller did not give. */
 static clp_status make_queue(clpi_cl_device *dev)
 {
@@ -279,11 +304,9 @@ clp_status clpi_cl_open_on(const clpi_host *host, cl_device_id id, cl_context co
         return CLP_ERR_OOM;
     dev->host = *host;
     dev->id = id;
-    if (context && clRetainContext(context) == CL_SUCCESS)
-        dev->context = context;
-    if (queue && clRetainCommandQueue(queue) == CL_SUCCESS)
-        dev->queue = queue;
-    clp_status status = make_queue(dev);
+    clp_status status = take_given(dev, context, queue);
+    if (!status)
+        status = make_queue(dev);
     if (status) {
         clpi_cl_close(dev);
         return status;

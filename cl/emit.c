@@ -315,14 +315,14 @@ static void put_numbers(clpi_emit *e, clpi_str *s)
 /* Parameters may take 1024 bytes on every device. */
 static bool fit_by_value(const clpi_emit *e, const clpi_code *code)
 {
-    return 8 * (e->numbers.n + (uint32_t)code->n_buffers + (uint32_t)code->n_scalars + 2 + (code->fault_words > 0)) <= 1024;
+    return 8 * (e->numbers.n + (uint32_t)code->n_buffers + (uint32_t)code->n_scalars + CLPI_MAX_OWN) <= 1024;
 }
 
 /* The numbers are always there, and last: what stands before them ends in a comma. */
 static void put_signature(clpi_emit *e, const clpi_code *code, clpi_str *s)
 {
     const char *size = clpi_text(e, " __attribute__((reqd_work_group_size(%llu, 1, 1)))", (unsigned long long)e->s->group_size);
-    clpi_str_add(s, "__kernel%s\nvoid %s(", clpi_has_spare_lanes(e) ? "" : size, code->kernels[0].name);
+    clpi_str_add(s, "__kernel%s\nvoid %s(", clpi_has_spare_lanes(e) ? "" : size, code->kernel);
     for (int i = 0; i < code->n_buffers; i++) {
         const clpi_operand *x = &e->ir->operands[code->buffers[i]];
         const bool is_written = e->p->plan->is_written[code->buffers[i]];
@@ -347,7 +347,9 @@ static bool list_arguments(clpi_emit *e, clpi_code *code)
     size_t n = (size_t)e->ir->n_operands + 1;
     code->buffers = CLPI_NEW_N(e->arena, int, n);
     code->scalars = CLPI_NEW_N(e->arena, int, n);
-    code->kernels = CLPI_NEW(e->arena, clpi_code_kernel);
+    code->kernel = clpi_text(e, "%s_kernel", e->ir->name);
+    code->group_size = e->s->group_size;
+    code->max_groups = e->s->max_groups;
     if (e->arena->failed)
         return false;
     for (int i = 0; i < e->ir->n_operands; i++) {
@@ -357,8 +359,6 @@ static bool list_arguments(clpi_emit *e, clpi_code *code)
         else if (role != CLP_SCRATCH)
             code->buffers[code->n_buffers++] = i;
     }
-    code->n_kernels = 1;
-    code->kernels[0] = (clpi_code_kernel){ clpi_text(e, "%s_kernel", e->ir->name), e->s->group_size, e->s->max_groups };
     return true;
 }
 

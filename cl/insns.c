@@ -107,42 +107,55 @@ static const probe probes[] = {
     { CLPI_INSN_AMX_INT8, "-D TILES=64", 0, 13.0f * 64 },
 };
 
-static bool runs(clpi_cl_device *dev, cl_program program, const probe *p)
+/* What the program leaves in out, [32]; false: it could not be run. The device's queue may be the caller's, without order or standing
+ * still, so it runs in another.                                                                                            */
+static bool run_probe(clpi_cl_device *dev, cl_program program, float *out)
 {
-    float out[32] = { 0 };
+    const size_t one = 1, n_bytes = 32 * sizeof *out;
     cl_int code;
-    bool is_right = false;
+    cl_command_queue queue = clCreateCommandQueue(dev->context, dev->id, 0, &code);
     cl_kernel kernel = clCreateKernel(program, "probe", &code);
-    cl_mem mem = clCreateBuffer(dev->context, CL_MEM_WRITE_ONLY, sizeof out, NULL, &code);
-    if (kernel && mem && clSetKernelArg(kernel, 0, sizeof mem, &mem) == CL_SUCCESS &&
-        clEnqueueNDRangeKernel(dev->queue, kernel, 1, NULL, (const size_t[]){ 1 }, (const size_t[]){ 1 }, 0, NULL, NULL) == CL_SUCCESS &&
-        clEnqueueReadBuffer(dev->queue, mem, CL_TRUE, 0, sizeof out, out, 0, NULL, NULL) == CL_SUCCESS)
-        is_right = true;
-    for (int i = 0; i < 16; i++)
-        is_right = is_right && out[p->at + i] == p->expected;
+    cl_mem mem = clCreateBuffer(dev->context, CL_MEM_WRITE_ONLY, n_bytes, NULL, &code);
+    const bool has_run = queue && kernel && mem && clSetKernelArg(kernel, 0, sizeof mem, &mem) == CL_SUCCESS &&
+                         clEnqueueNDRangeKernel(queue, kernel, 1, NULL, &one, &one, 0, NULL, NULL) == CL_SUCCESS &&
+                         clEnqueueReadBuffer(queue, mem, CL_TRUE, 0, n_bytes, out, 0, NULL, NULL) == CL_SUCCESS;
     if (mem)
         clReleaseMemObject(mem);
     if (kernel)
         clReleaseKernel(kernel);
-    return is_right;
+    if (queue)
+        clReleaseCommandQueue(queue);
+    return has_run;
 }
 
-static bool has_insn(clpi_cl_device *dev, const probe *p)
+/* A compiler that refuses the assembly is an answer. false: there is none, for want of memory or the like. */
+static bool try_insn(clpi_cl_device *dev, const probe *p, bool *out_has)
 {
     cl_program program;
-    if (clpi_cl_build(dev, "probe", probe_text, p->options, &program))
-        return false;
-    bool is_right = runs(dev, program, p);
+    float out[32] = { 0 };
+    *out_has = false;
+    const clp_status status = clpi_cl_build(dev, "probe", probe_text, p->options, &program);
+    if (status)
+        return status == CLP_ERR_DEVICE;
+    const bool has_run = run_probe(dev, program, out);
     clReleaseProgram(program);
-    return is_right;
+    *out_has = has_run;
+    for (int i = 0; i < 16; i++)
+        *out_has = *out_has && out[p->at + i] == p->expected;
+    return has_run;
 }
 
-uint32_t clpi_cl_probe_insns(clpi_cl_device *dev, uint32_t insns)
+uint32_t clpi_cl_probe_insns(clpi_cl_device *dev, uint32_t insns, bool *out_is_certain)
 {
     uint32_t found = 0;
-    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++)
-        if ((insns & probes[i].insn) && has_insn(dev, &probes[i]))
-            found |= probes[i].insn;
+    bool has;
+    *out_is_certain = true;
+    for (size_t i = 0; i < sizeof probes / sizeof *probes; i++) {
+        if (!(insns & probes[i].insn))
+            continue;
+        *out_is_certain = try_insn(dev, &probes[i], &has) && *out_is_certain;
+        found |= has ? probes[i].insn : 0;
+    }
     return found;
 }
 
@@ -158,13 +171,17 @@ void clpi_cl_find_insns(clpi_cl_device *dev)
     clpi_str_init(&key, dev->host.env);
     clpi_arena_init(&arena, dev->host.env);
     clpi_cl_put_identity(dev, &key);
-    clpi_str_add(&key, "|insns of %u|%s", (unsigned)host, probe_text);
-    if (clpi_store_get(&dev->store, key.text, key.n, &arena, &kept, &n) && n == sizeof dev->limits.insns) {
+    clpi_str_add(&key, "|insns of %u|", (unsigned)host);
+    clpi_cl_put_options(dev, "", &key);
+    clpi_str_puts(&key, probe_text);
+    if (!key.failed && clpi_store_get(&dev->store, key.text, key.n, &arena, &kept, &n) && n == sizeof dev->limits.insns) {
         memcpy(&dev->limits.insns, kept, n);
         dev->limits.insns &= host;
     } else {
-        dev->limits.insns = clpi_cl_probe_insns(dev, host);
-        clpi_store_put(&dev->store, key.text, key.n, &dev->limits.insns, sizeof dev->limits.insns);
+        bool is_certain;
+        dev->limits.insns = clpi_cl_probe_insns(dev, host, &is_certain);
+        if (is_certain && !key.failed)
+            clpi_store_put(&dev->store, key.text, key.n, &dev->limits.insns, sizeof dev->limits.insns);
     }
     clpi_arena_done(&arena);
     clpi_str_done(&key);

@@ -1,14 +1,13 @@
 /* launch: runs of a built kernel.
  * In: a code's order of arguments (code.h), a bound launch and its places. Out: commands in the device's queue and an event.
- * OpenCL takes arguments over when a kernel is enqueued: an exe has one kernel object for each kernel of its code, under its lock,
- * and sets of it what differs from the launch before. What a launch needs for itself (workspace; log; faults; numbers) is kept by
+ * OpenCL takes arguments over when a kernel is enqueued: an exe has one kernel object, under its lock, for all launches. What a launch needs for itself (workspace; log; faults; numbers) is kept by
  * its flight and used again by later launches, so that one of them costs little more than the enqueuing itself.         */
 #include <assert.h>
 #include <string.h>
 
 #include "cl/cl.h"
 
-enum { MAX_WAITS = 16, MAX_OWN = 4 /* workspace, log, faults, cut */ };
+enum { MAX_WAITS = 16, MAX_BEFORE = 3 /* commands that make memory of the launch ready: log, cut, numbers */ };
 
 struct clpi_cl_flight {
     clpi_cl_device *dev;
@@ -25,8 +24,8 @@ struct clpi_cl_flight {
     const clpi_place *places;
     clpi_cl_mem   **written;         /* wrapped memory that the launch writes */
     int             n_written;
-    cl_event        first, last;     /* of the first and the last kernel; the same when there is one */
-    bool            is_let_go;       /* it has no events: nobody waits for it */
+    cl_event        event;           /* of the kernel; NULL when it is let go */
+    bool            is_let_go;       /* nobody waits for it */
     bool            is_quiet, is_done;
     double          seconds;
 };
@@ -56,10 +55,8 @@ static clp_status flight_fill(clpi_cl_flight *f)
         CLP_TRY(own_memory(f, CLPI_LOG_WORDS * sizeof(uint32_t), &f->log));
     if (code->has_cut)
         CLP_TRY(own_memory(f, sizeof(cl_uint), &f->cut));
-    if (code->fault_words > 0) {
-        assert(code->n_kernels == 1); /* a group has one record */
-        CLP_TRY(own_memory(f, (size_t)code->kernels[0].max_groups * (size_t)code->fault_words * sizeof(int64_t), &f->faults));
-    }
+    if (code->fault_words > 0)
+        CLP_TRY(own_memory(f, (size_t)code->max_groups * (size_t)code->fault_words * sizeof(int64_t), &f->faults));
     f->is_filled = true;
     return CLP_OK;
 }
@@ -118,21 +115,16 @@ static clp_status flight_take(clpi_cl_exe *exe, clpi_cl_flight **out_flight)
 /* ---- Built kernels ---- */
 
 /* Room for all arguments: memory and scalars are a word each, numbers by value several. */
-static clp_status make_kernels(clpi_cl_exe *exe)
+static clp_status make_kernel(clpi_cl_exe *exe)
 {
     const clpi_code *code = exe->code;
-    const size_t n_words = (size_t)(code->n_buffers + code->n_scalars + code->n_numbers) + MAX_OWN;
-    exe->kernels = CLPI_NEW_N(&exe->arena, clpi_cl_kernel, (size_t)code->n_kernels);
-    if (!exe->kernels)
+    const size_t n_words = (size_t)(code->n_buffers + code->n_scalars + code->n_numbers) + CLPI_MAX_OWN;
+    cl_int result = CL_SUCCESS;
+    exe->kernel.has = CLPI_NEW_N(&exe->arena, uint64_t, n_words);
+    if (!exe->kernel.has)
         return CLP_ERR_OOM;
-    for (int i = 0; i < code->n_kernels; i++) {
-        cl_int result = CL_SUCCESS;
-        exe->kernels[i].has = CLPI_NEW_N(&exe->arena, uint64_t, n_words);
-        if (!exe->kernels[i].has)
-            return CLP_ERR_OOM;
-        exe->kernels[i].handle = clCreateKernel(exe->shared->program, code->kernels[i].name, &result);
-        CLPI_CL_TRY(env_of(exe), "clCreateKernel", result);
-    }
+    exe->kernel.handle = clCreateKernel(exe->shared->program, code->kernel, &result);
+    CLPI_CL_TRY(env_of(exe), "clCreateKernel", result);
     return CLP_OK;
 }
 
@@ -147,7 +139,7 @@ clp_status clpi_cl_exe_new(const clpi_unit *unit, clpi_cl_shared *shared, clpi_c
     atomic_fetch_add(&shared->n_users, 1);
     clpi_arena_init(&exe->arena, env);
     exe->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
-    clp_status status = make_kernels(exe);
+    clp_status status = make_kernel(exe);
     if (status)
         clpi_cl_discard(exe);
     else
@@ -161,9 +153,8 @@ void clpi_cl_discard(void *executable)
     clpi_env *env = env_of(exe);
     for (clpi_cl_flight *f = exe->idle; f; f = f->next)
         flight_empty(f);
-    for (int i = 0; exe->kernels && i < exe->code->n_kernels; i++)
-        if (exe->kernels[i].handle)
-            clReleaseKernel(exe->kernels[i].handle);
+    if (exe->kernel.handle)
+        clReleaseKernel(exe->kernel.handle);
     clpi_cl_shared_drop(exe->shared);
     pthread_mutex_destroy(&exe->lock);
     clpi_arena_done(&exe->arena);
@@ -172,19 +163,21 @@ void clpi_cl_discard(void *executable)
 
 /* ---- Starting ---- */
 
-static uint64_t groups_of(const clpi_code_kernel *kernel, uint64_t n_sequences)
+static uint64_t groups_of(const clpi_code *code, uint64_t n_sequences)
 {
-    return n_sequences < kernel->max_groups ? n_sequences : kernel->max_groups;
+    return n_sequences < code->max_groups ? n_sequences : code->max_groups;
 }
+
+/* What the kernel waits for, besides what its queue sees to. */
+typedef struct waits {
+    cl_event events[MAX_WAITS + MAX_BEFORE];    /* others' first, then those of commands that belong to the launch */
+    cl_uint  n_others, n;
+} waits;
 
 static clp_status make_workspace(clpi_cl_flight *f, const clpi_launch *launch)
 {
     const clpi_code *code = f->exe->code;
-    uint64_t groups = 0;
-    for (int i = 0; i < code->n_kernels; i++) {
-        uint64_t n = groups_of(&code->kernels[i], launch->bound->n_sequences);
-        groups = n > groups ? n : groups;
-    }
+    const uint64_t groups = groups_of(code, launch->bound->n_sequences);
     if (code->workspace_bytes > SIZE_MAX / groups)
         return clpi_fail(env_of(f->exe), CLP_ERR_OOM, "the workspace of %llu groups is too large", (unsigned long long)groups);
     size_t n_bytes = (size_t)(code->workspace_bytes * groups);
@@ -196,31 +189,53 @@ static clp_status make_workspace(clpi_cl_flight *f, const clpi_launch *launch)
     return own_memory(f, n_bytes, &f->workspace);
 }
 
-/* The log starts as zeros behind its two words. */
-static clp_status clear_log(const clpi_cl_flight *f)
+/* The event of a command that comes before the kernel: none in a queue that keeps order. */
+static cl_event *before(const clpi_cl_flight *f, waits *w)
 {
-    clpi_env *env = env_of(f->exe);
-    const cl_uint zero = 0, head[2] = { 2, CLPI_LOG_WORDS };
-    CLPI_CL_TRY(env, "clEnqueueFillBuffer",
-                clEnqueueFillBuffer(f->dev->queue, f->log->mem, &zero, sizeof zero, 0, CLPI_LOG_WORDS * sizeof zero, 0, NULL, NULL));
-    CLPI_CL_TRY(env, "clEnqueueWriteBuffer",
-                clEnqueueWriteBuffer(f->dev->queue, f->log->mem, CL_TRUE, 0, sizeof head, head, 0, NULL, NULL));
+    return f->dev->is_in_order ? NULL : &w->events[w->n++];
+}
+
+static clp_status fill_zeros(const clpi_cl_flight *f, const clpi_cl_mem *m, size_t n_words, cl_event *out_event)
+{
+    const cl_uint zero = 0;
+    CLPI_CL_TRY(env_of(f->exe), "clEnqueueFillBuffer",
+                clEnqueueFillBuffer(f->dev->queue, m->mem, &zero, sizeof zero, 0, n_words * sizeof zero, 0, NULL, out_event));
     return CLP_OK;
 }
 
-/* The events that the first command has to wait for: in a queue that keeps order, the caller's own alone. */
-static clp_status wait_list(const clpi_cl_flight *f, const clpi_launch *launch, cl_event *out_events, cl_uint *out_n)
+/* src stays as it is until the launch is waited for. */
+static clp_status write_own(const clpi_cl_flight *f, const clpi_cl_mem *m, const void *src, size_t n_bytes, const cl_event *after, cl_event *out_event)
 {
-    *out_n = 0;
+    CLPI_CL_TRY(env_of(f->exe), "clEnqueueWriteBuffer",
+                clEnqueueWriteBuffer(f->dev->queue, m->mem, CL_FALSE, 0, n_bytes, src, after ? 1 : 0, after, out_event));
+    return CLP_OK;
+}
+
+/* The log starts as zeros behind its two words. */
+static clp_status clear_log(const clpi_cl_flight *f, waits *w)
+{
+    static const cl_uint head[2] = { 2, CLPI_LOG_WORDS };
+    cl_event filled = NULL;
+    CLP_TRY(fill_zeros(f, f->log, CLPI_LOG_WORDS, f->dev->is_in_order ? NULL : &filled));
+    clp_status status = write_own(f, f->log, head, sizeof head, filled ? &filled : NULL, before(f, w));
+    if (filled)
+        clReleaseEvent(filled);
+    return status;
+}
+
+/* The events of other launches: in a queue that keeps order, the caller's own alone. */
+static clp_status wait_for_others(const clpi_cl_flight *f, const clpi_launch *launch, waits *w)
+{
     for (int i = 0; i < launch->n_wait_for; i++) {
         clpi_cl_flight *other = launch->wait_for[i];
         if (f->dev->is_in_order && other->exe)
             continue;
-        if (*out_n == MAX_WAITS) { /* more than a list is wanted for: wait here */
-            CLPI_CL_TRY(env_of(f->exe), "clWaitForEvents", clWaitForEvents(*out_n, out_events));
-            *out_n = 0;
+        if (w->n == MAX_WAITS) { /* more than a list is wanted for: wait here */
+            CLPI_CL_TRY(env_of(f->exe), "clWaitForEvents", clWaitForEvents(w->n, w->events));
+            w->n = 0;
         }
-        out_events[(*out_n)++] = other->last;
+        w->events[w->n++] = other->event;
+        w->n_others = w->n;
     }
     return CLP_OK;
 }
@@ -233,92 +248,75 @@ static bool can_let_go(const clpi_cl_flight *f)
     return f->dev->is_in_order && f->n_written == 0 && !f->numbers_mem && !f->log && !f->faults && !f->cut;
 }
 
-static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch)
+static void note(clpi_cl_flight *f, const clpi_launch *launch)
 {
     const clpi_code *code = f->exe->code;
     f->bound = code->fault_words ? launch->bound : NULL;
     f->places = code->fault_words ? launch->places : NULL;
     f->is_quiet = launch->is_quiet;
-    clpi_cl_numbers(f->exe, launch, f->numbers);
     for (int i = 0; i < code->n_buffers; i++) {
         clpi_cl_mem *m = launch->places[code->buffers[i]].mem;
         if (m->is_wrapped && f->exe->plan->is_written[code->buffers[i]])
             f->written[f->n_written++] = m;
     }
     f->is_let_go = launch->is_let_go && can_let_go(f);
-    if (code->workspace_bytes > 0)
-        CLP_TRY(make_workspace(f, launch));
-    if (code->has_log)
-        CLP_TRY(clear_log(f));
-    if (code->has_cut)
-        CLPI_CL_TRY(env_of(f->exe), "clEnqueueFillBuffer",
-                    clEnqueueFillBuffer(f->dev->queue, f->cut->mem, &(cl_uint){ 0 }, sizeof(cl_uint), 0, sizeof(cl_uint), 0, NULL, NULL));
-    if (f->numbers_mem)
-        CLPI_CL_TRY(env_of(f->exe), "clEnqueueWriteBuffer",
-                    clEnqueueWriteBuffer(f->dev->queue, f->numbers_mem->mem, CL_FALSE, 0, (size_t)code->n_numbers * sizeof *f->numbers,
-                                         f->numbers, 0, NULL, NULL));
-    return CLP_OK;
+    clpi_cl_numbers(f->exe, launch, f->numbers);
 }
 
-/* In a queue without order each kernel waits for the one before. */
-static clp_status enqueue_kernels(clpi_cl_flight *f, const clpi_launch *launch, cl_event *waits, cl_uint n_waits)
+static clp_status prepare(clpi_cl_flight *f, const clpi_launch *launch, waits *w)
 {
     const clpi_code *code = f->exe->code;
-    const clpi_cl_mem *own[MAX_OWN] = { f->workspace, f->log, f->faults, f->cut };
-    for (int i = 0; i < code->n_kernels; i++) {
-        clpi_cl_kernel *kernel = &f->exe->kernels[i];
-        size_t local = (size_t)code->kernels[i].group_size;
-        size_t global = local * (size_t)groups_of(&code->kernels[i], launch->bound->n_sequences);
-        CLP_TRY(clpi_cl_set_arguments(f->exe, kernel, launch, own, MAX_OWN, f->numbers, f->numbers_mem));
-        cl_event event = NULL;
-        CLPI_CL_TRY(env_of(f->exe), "clEnqueueNDRangeKernel",
-                    clEnqueueNDRangeKernel(f->dev->queue, kernel->handle, 1, NULL, &global, &local, n_waits, n_waits ? waits : NULL,
-                                           f->is_let_go ? NULL : &event));
-        if (f->last && f->last != f->first)
-            clReleaseEvent(f->last);
-        f->first = f->first ? f->first : event;
-        f->last = event;
-        n_waits = f->dev->is_in_order ? 0 : 1;
-        waits[0] = event;
-    }
+    if (code->workspace_bytes > 0)
+        CLP_TRY(make_workspace(f, launch));
+    if (f->log)
+        CLP_TRY(clear_log(f, w));
+    if (f->cut)
+        CLP_TRY(fill_zeros(f, f->cut, 1, before(f, w)));
+    if (f->numbers_mem)
+        CLP_TRY(write_own(f, f->numbers_mem, f->numbers, (size_t)code->n_numbers * sizeof *f->numbers, NULL, before(f, w)));
     return CLP_OK;
 }
 
-static clp_status enqueue(clpi_cl_flight *f, const clpi_launch *launch)
+static clp_status enqueue(clpi_cl_flight *f, const clpi_launch *launch, const waits *w)
 {
     const clpi_code *code = f->exe->code;
     clpi_env *env = env_of(f->exe);
-    cl_event waits[MAX_WAITS];
-    cl_uint n_waits;
-    CLP_TRY(wait_list(f, launch, waits, &n_waits));
-    if (!f->dev->is_in_order && (code->has_log || f->numbers_mem))
-        CLPI_CL_TRY(env, "clFinish", clFinish(f->dev->queue));
-    CLP_TRY(enqueue_kernels(f, launch, waits, n_waits));
+    const clpi_cl_mem *own[CLPI_MAX_OWN] = { f->workspace, f->log, f->faults, f->cut };
+    const size_t local = (size_t)code->group_size, global = local * (size_t)groups_of(code, launch->bound->n_sequences);
+    CLP_TRY(clpi_cl_set_arguments(f->exe, launch, own, f->numbers, f->numbers_mem));
+    CLPI_CL_TRY(env, "clEnqueueNDRangeKernel",
+                clEnqueueNDRangeKernel(f->dev->queue, f->exe->kernel.handle, 1, NULL, &global, &local, w->n, w->n ? w->events : NULL,
+                                       f->is_let_go ? NULL : &f->event));
     if (!f->is_let_go)
         CLPI_CL_TRY(env, "clFlush", clFlush(f->dev->queue));
     return CLP_OK;
 }
 
-static void release_events(clpi_cl_flight *f)
+static void release_event(clpi_cl_flight *f)
 {
-    if (f->last && f->last != f->first)
-        clReleaseEvent(f->last);
-    if (f->first)
-        clReleaseEvent(f->first);
-    f->first = f->last = NULL;
+    if (f->event)
+        clReleaseEvent(f->event);
+    f->event = NULL;
 }
 
 /* Called under the exe's lock. out_flight: NULL when it is let go. */
 static clp_status start(clpi_cl_exe *exe, const clpi_launch *launch, clpi_cl_flight **out_flight)
 {
     clpi_cl_flight *f;
+    waits w = { .n = 0 };
     CLP_TRY(flight_take(exe, &f));
-    clp_status status = prepare(f, launch);
+    note(f, launch);
+    clp_status status = wait_for_others(f, launch, &w);
     if (!status)
-        status = enqueue(f, launch);
+        status = prepare(f, launch, &w);
+    if (!status)
+        status = enqueue(f, launch, &w);
+    for (cl_uint i = w.n_others; i < w.n; i++)
+        if (w.events[i])
+            clReleaseEvent(w.events[i]);
     if (status) {
         clFinish(exe->dev->queue); /* part of it may run, on what is given back now */
-        release_events(f);
+        release_event(f);
     }
     if (status || f->is_let_go)
         flight_put(f);
@@ -362,8 +360,8 @@ static double seconds_between(const clpi_cl_flight *f)
 {
     cl_ulong start = 0, end = 0;
     if (!f->dev->has_times ||
-        clGetEventProfilingInfo(f->first, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL) != CL_SUCCESS ||
-        clGetEventProfilingInfo(f->last, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) != CL_SUCCESS || end < start)
+        clGetEventProfilingInfo(f->event, CL_PROFILING_COMMAND_START, sizeof start, &start, NULL) != CL_SUCCESS ||
+        clGetEventProfilingInfo(f->event, CL_PROFILING_COMMAND_END, sizeof end, &end, NULL) != CL_SUCCESS || end < start)
         return 0;
     return (double)(end - start) * 1e-9;
 }
@@ -398,7 +396,7 @@ static clp_status report_cut(clpi_cl_flight *f)
 static clp_status report_faults(clpi_cl_flight *f)
 {
     clpi_env *env = env_of(f->exe);
-    uint64_t n_groups = groups_of(&f->exe->code->kernels[0], f->bound->n_sequences);
+    uint64_t n_groups = groups_of(f->exe->code, f->bound->n_sequences);
     size_t n_words = (size_t)n_groups * (size_t)f->exe->code->fault_words;
     int64_t *words = clpi_alloc(env, n_words, sizeof *words);
     if (!words)
@@ -418,9 +416,9 @@ clp_status clpi_cl_wait(void *event, double *out_seconds)
     if (f->is_done)
         return CLP_OK;
     bool was_slow;
-    cl_int code = clpi_cl_await(f->dev, f->last, f->exe ? f->exe->last_s : 0, &was_slow), outcome = CL_COMPLETE;
+    cl_int code = clpi_cl_await(f->dev, f->event, f->exe ? f->exe->last_s : 0, &was_slow), outcome = CL_COMPLETE;
     if (code == CL_EXEC_STATUS_ERROR_FOR_EVENTS_IN_WAIT_LIST &&
-        clGetEventInfo(f->last, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof outcome, &outcome, NULL) == CL_SUCCESS && outcome < 0)
+        clGetEventInfo(f->event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof outcome, &outcome, NULL) == CL_SUCCESS && outcome < 0)
         code = outcome;
     land(f);
     CLPI_CL_TRY(env, "clWaitForEvents", code);
@@ -441,10 +439,10 @@ void clpi_cl_forget(void *event)
 {
     clpi_cl_flight *f = event;
     if (!f->is_done) {
-        clWaitForEvents(1, &f->last);
+        clWaitForEvents(1, &f->event);
         land(f);
     }
-    release_events(f);
+    release_event(f);
     if (!f->exe) {
         clpi_free(f->dev->host.env, f, 1, sizeof *f);
         return;
@@ -466,14 +464,14 @@ clp_status clpi_cl_event_adopt(clpi_cl_device *dev, cl_event event, void **out_e
         clpi_free(dev->host.env, f, 1, sizeof *f);
         return clpi_cl_fail(dev->host.env, "clRetainEvent", code);
     }
-    *f = (clpi_cl_flight){ .dev = dev, .first = event, .last = event };
+    *f = (clpi_cl_flight){ .dev = dev, .event = event };
     *out_event = f;
     return CLP_OK;
 }
 
 cl_event clpi_cl_event_handle(void *event)
 {
-    return ((clpi_cl_flight *)event)->last;
+    return ((clpi_cl_flight *)event)->event;
 }
 
 const clpi_cl_exe *clpi_cl_event_exe(const void *event, const int64_t **out_numbers)

@@ -24,15 +24,15 @@ clp_status clpi_peer_record(clp_event *event, clpi_str *out)
     const clpi_cl_exe *exe = clpi_cl_event_exe(clpi_event_launched(event, &clpi_cl_backend), &numbers);
     const clpi_code *code = exe->code;
     clpi_env *env = exe->dev->host.env;
-    record r = { .n_numbers = (uint64_t)code->n_numbers, .workspace_bytes = code->workspace_bytes, .group_size = code->kernels[0].group_size,
-                 .n_groups = code->kernels[0].max_groups, .n_buffers = code->n_buffers };
-    if (code->n_kernels != 1 || code->n_scalars || !code->numbers_by_value || code->has_log || code->has_cut || code->n_buffers > MAX_BUFFERS)
+    record r = { .n_numbers = (uint64_t)code->n_numbers, .workspace_bytes = code->workspace_bytes, .group_size = code->group_size,
+                 .n_groups = code->max_groups, .n_buffers = code->n_buffers };
+    if (code->n_scalars || !code->numbers_by_value || code->has_log || code->has_cut || code->n_buffers > MAX_BUFFERS)
         return clpi_fail(env, CLP_ERR_UNSUPPORTED, "the launch is of another form than a file holds");
     for (int i = 0; i < code->n_numbers; i++)
         if (code->numbers[i].kind == CLPI_NUMBER_N_SEQUENCES && (uint64_t)numbers[i] < r.n_groups)
             r.n_groups = (uint64_t)numbers[i];
     memcpy(r.buffers, code->buffers, (size_t)code->n_buffers * sizeof *r.buffers);
-    (void)snprintf(r.name, sizeof r.name, "%s", code->kernels[0].name);
+    (void)snprintf(r.name, sizeof r.name, "%s", code->kernel);
     size_t n_bytes = 0;
     CLPI_CL_TRY(env, "clGetProgramInfo", clGetProgramInfo(exe->shared->program, CL_PROGRAM_BINARY_SIZES, sizeof n_bytes, &n_bytes, NULL));
     unsigned char *binary = clpi_alloc(env, n_bytes + 1, 1);

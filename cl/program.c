@@ -124,7 +124,7 @@ static clp_status from_text(clpi_cl_device *dev, const char *what, const char *t
     return status;
 }
 
-static void put_options(const clpi_cl_device *dev, const char *options, clpi_str *out)
+void clpi_cl_put_options(const clpi_cl_device *dev, const char *options, clpi_str *out)
 {
     const char *more = getenv("CLPALLAS_BUILD_OPTIONS");
     clpi_str_add(out, "-cl-std=CL1.2 -w%s%s%s", dev->limits.has_correct_divide ? " -cl-fp32-correctly-rounded-divide-sqrt" : "",
@@ -137,7 +137,7 @@ clp_status clpi_cl_build(clpi_cl_device *dev, const char *what, const char *text
 {
     clpi_str all;
     clpi_str_init(&all, dev->host.env);
-    put_options(dev, options, &all);
+    clpi_cl_put_options(dev, options, &all);
     *out_program = NULL;
     clp_status status = all.failed ? CLP_ERR_OOM : from_text(dev, what, text, all.text, out_program);
     clpi_str_done(&all);
@@ -179,7 +179,7 @@ clp_status clpi_cl_shared_build(clpi_cl_shared *shared, const char *what, const 
     clpi_str all, key;
     clpi_str_init(&all, dev->host.env);
     clpi_str_init(&key, dev->host.env);
-    put_options(dev, options, &all);
+    clpi_cl_put_options(dev, options, &all);
     shared->options = clpi_str_keep(&all, &shared->arena);
     if (shared->options && dev->store.folder[0])
         put_key(dev, shared->options, text, &key);

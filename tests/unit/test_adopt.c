@@ -105,9 +105,10 @@ static cl_uint references_to_mem(cl_mem mem)
     return n;
 }
 
-/* The caller's queue may stand still until the caller has its memory. */
+/* The caller's queue may stand still until the caller has its context and memory. Nothing is known of the device from before. */
 Test(adopt, makes_large_buffers_without_the_callers_queue)
 {
+    setenv("CLPALLAS_CACHE", "off", 1);
     clp_context *found = context_on_cl(NULL, NULL), *ctx;
     if (!found)
         return;
@@ -150,6 +151,56 @@ Test(adopt, gives_back_what_it_was_given)
     cr_expect_eq(references_to_mem(mem), of_mem);
     clReleaseMemObject(mem);
     clReleaseCommandQueue(queue);
+    clp_context_free(found);
+}
+
+Test(adopt, refuses_a_queue_of_another_context)
+{
+    clp_context *found = context_on_cl(NULL, NULL), *other = context_on_cl(NULL, NULL), *ctx;
+    if (!found || !other)
+        return;
+    cl_device_id device = device_of(clp_context_cl(found));
+    cr_expect_eq(clp_context_new_cl(device, clp_context_cl(found), clp_context_cl_queue(other), NULL, &ctx), CLP_ERR_ARG);
+    cr_expect_str_eq(clp_last_error(NULL), "the queue is not of the context that is given");
+    cr_expect_null(ctx);
+    clp_context_free(other);
+    clp_context_free(found);
+}
+
+static void count_line(const char *line, void *user)
+{
+    *(int *)user += strncmp(line, "i=", 2) == 0;
+}
+
+/* What a launch needs cleared first is cleared first. */
+Test(adopt, prints_in_a_queue_without_order)
+{
+    enum { LAUNCHES = 20 };
+    clp_context *found = context_on_cl(NULL, NULL), *ctx;
+    if (!found)
+        return;
+    int n_lines = 0;
+    int32_t n = 3;
+    cl_int code;
+    cl_context context = clp_context_cl(found);
+    cl_device_id device = device_of(context);
+    cl_command_queue queue = clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
+    if (code == CL_SUCCESS) {
+        clp_kernel *k;
+        clp_event *events[LAUNCHES];
+        OK(NULL, clp_context_new_cl(device, context, queue, &(clp_context_opts){ .print = count_line, .print_user = &n_lines }, &ctx));
+        OK(ctx, clp_kernel_from_text(ctx, "kernel k(scalar n: i32) grid (i = n) { print(\"i={}\", i); }", NULL, NULL, &k));
+        for (int i = 0; i < LAUNCHES; i++)
+            OK(ctx, clp_run_async(k, &(clp_array){ .dtype = CLP_I32, .data = &n }, 1, NULL, i % 2 ? &events[i] : NULL));
+        for (int i = 1; i < LAUNCHES; i += 2)
+            clp_event_free(events[i]);
+        cr_expect_eq(n_lines, 3 * LAUNCHES, "expected %d lines, got %d", 3 * LAUNCHES, n_lines);
+        clp_kernel_free(k);
+        clp_context_free(ctx);
+        clReleaseCommandQueue(queue);
+    } else {
+        fprintf(stderr, "skipped: the device has no such queue\n");
+    }
     clp_context_free(found);
 }
 

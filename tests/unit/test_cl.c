@@ -154,7 +154,7 @@ Test(cl, large_buffers_of_a_cpu_ask_for_huge_pages)
 
 enum { HAND_N = 100 };
 
-/* o[offset + i] = s * x[i] in kernel `first`, through the workspace; + m in `second`. The i are dealt out to three sequences. */
+/* o[offset + i] = s * x[i] + m, through the workspace. The i are dealt out to three sequences. */
 static const char hand_text[] =
     "#define N 100\n"
     "#ifdef BY_VALUE\n"
@@ -166,20 +166,14 @@ static const char hand_text[] =
     "#define NUMBERS __global const numbers *n\n"
     "#define AT(f) n->f\n"
     "#endif\n"
-    "__kernel void first(__global const float *x, __global float *o, __global uchar *workspace, float s, uchar m, NUMBERS)\n"
+    "__kernel void by_hand(__global const float *x, __global float *o, __global uchar *workspace, float s, uchar m, NUMBERS)\n"
     "{\n"
     "    __global float *w = (__global float *)(workspace + get_group_id(0) * 1024);\n"
     "    for (long q = get_group_id(0); q < AT(sequences); q += get_num_groups(0))\n"
     "        for (long i = q; i < AT(size); i += AT(sequences)) {\n"
     "            w[i] = s * x[i];\n"
-    "            o[AT(offset) + i] = w[i];\n"
+    "            o[AT(offset) + i] = w[i] + m;\n"
     "        }\n"
-    "}\n"
-    "__kernel void second(__global const float *x, __global float *o, __global uchar *workspace, float s, uchar m, NUMBERS)\n"
-    "{\n"
-    "    for (long q = get_group_id(0); q < AT(sequences); q += get_num_groups(0))\n"
-    "        for (long i = q; i < AT(size); i += AT(sequences))\n"
-    "            o[AT(offset) + i] += m;\n"
     "}\n";
 
 typedef struct hand {
@@ -220,13 +214,12 @@ static bool hand_open(hand *h, const char *text, bool by_value)
     h->scalar[3].u = 1;
     h->bound = (clpi_bound){ .plan = &h->plan, .operands = h->bound_operands, .scalar = h->scalar, .n_sequences = 3, .n_steps = 1 };
 
-    static clpi_code_kernel kernels[] = { { "first", 1, 2 }, { "second", 1, 64 } };
     static int buffers[] = { 0, 1 }, scalars[] = { 2, 3 };
     static clpi_number numbers[] = { { CLPI_NUMBER_SIZE, 0, 0 }, { CLPI_NUMBER_OFFSET, 1, 0 }, { CLPI_NUMBER_N_SEQUENCES, 0, 0 } };
     clpi_cl_shared *shared;
     cr_assert_eq(clpi_cl_shared_new(h->dev, &shared), CLP_OK);
     clpi_code *code = CLPI_NEW(&shared->arena, clpi_code);
-    *code = (clpi_code){ .text = text, .options = by_value ? "-DBY_VALUE" : "", .kernels = kernels, .n_kernels = 2, .buffers = buffers,
+    *code = (clpi_code){ .text = text, .options = by_value ? "-DBY_VALUE" : "", .kernel = "by_hand", .group_size = 1, .max_groups = 2, .buffers = buffers,
                          .n_buffers = 2, .scalars = scalars, .n_scalars = 2, .numbers = numbers, .n_numbers = 3,
                          .numbers_by_value = by_value, .workspace_bytes = 1024 };
     if (clpi_cl_build(h->dev, "by_hand", code->text, code->options, &shared->program) == CLP_OK)

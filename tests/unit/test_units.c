@@ -189,7 +189,8 @@ Test(units, tiles_give_the_sums_of_the_definition)
         return;
     }
     dev->limits.vector_bytes = 64;
-    dev->limits.insns = clpi_cl_probe_insns(dev, TILES);
+    bool is_certain;
+    dev->limits.insns = clpi_cl_probe_insns(dev, TILES, &is_certain);
     cr_assert_eq(dev->limits.insns, TILES, "code of the device does not reach tiles");
     check_all(ctx, "tiles");
     check(ctx, &(problem){ CLP_BF16, CLP_BF16, 49, 33, 70, false, false }, "tiles");
