@@ -1,6 +1,6 @@
 /* peer: OpenCL called by hand, as a user without clpallas would: what `clpallas bench` measures itself against.
  *
- * Nothing of the library uses this. All of it works in the context's OpenCL context and on its buffers, and waits. */
+ * Sources of the command, not of the library. All of it works in the context's OpenCL context and on its buffers, and waits. */
 #ifndef CLPI_PEER_H
 #define CLPI_PEER_H
 
