@@ -36,17 +36,11 @@ static void report(void *user, clpi_pos pos, const char *text)
 
 /* ---- Who can be batched ---- */
 
-static int storage_of(const clpi_ir *ir, int operand)
-{
-    int alias = ir->operands[operand].alias;
-    return alias >= 0 ? alias : operand;
-}
-
 static bool is_written(const clpi_ir *ir, int operand)
 {
     for (uint32_t i = ir->n_header; i < ir->ops.n; i++) {
         const clpi_op *op = &ir->ops.items[i];
-        if ((clpi_ops[op->kind].flags & CLP_WRITE) && storage_of(ir, op->operand) == storage_of(ir, operand))
+        if ((clpi_ops[op->kind].flags & CLP_WRITE) && clpi_storage_of(ir, op->operand) == clpi_storage_of(ir, operand))
             return true;
     }
     return false;

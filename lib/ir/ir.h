@@ -137,6 +137,11 @@ static inline const clpi_op   *clpi_op_at(const clpi_ir *ir, clp_val v)   { retu
 static inline const clpi_type *clpi_type_of(const clpi_ir *ir, clp_val v) { return &ir->types.items[ir->ops.items[v.id].type]; }
 static inline const clp_val   *clpi_args(const clpi_ir *ir, const clpi_op *op) { return &ir->args.items[op->first_arg]; }
 static inline const clpi_sub  *clpi_subs(const clpi_ir *ir, const clpi_op *op) { return &ir->subs.items[op->first_sub]; }
+/* The operand whose storage this one stands on: its alias, or itself. */
+static inline int clpi_storage_of(const clpi_ir *ir, int i)
+{
+    return ir->operands[i].alias >= 0 ? ir->operands[i].alias : i;
+}
 int64_t clpi_type_elems(const clpi_type *t);                   /* 1 for a scalar */
 void    clpi_shape_index(const int64_t *shape, int rank, int64_t number, int64_t *out_index);     /* of an element, by its number in row-major order */
 bool    clpi_type_eq(const clpi_type *a, const clpi_type *b);

@@ -71,16 +71,10 @@ static void forget(clpi_simplifier *s, uint32_t n)
 
 /* ---- Storage ---- */
 
-static int storage_of(const clpi_simplifier *s, int operand)
-{
-    int alias = s->in->operands[operand].alias;
-    return alias >= 0 ? alias : operand;
-}
-
 static void note_write(clpi_simplifier *s, const clpi_op *op)
 {
     if (clpi_ops[op->kind].flags & CLP_WRITE)
-        s->version[storage_of(s, op->operand)] = ++s->newest;
+        s->version[clpi_storage_of(s->in, op->operand)] = ++s->newest;
 }
 
 /* ---- Making ---- */
@@ -105,7 +99,7 @@ clp_val clpi_simplify_emit(clpi_simplifier *s, clpi_op op, const clp_val *args, 
     unsigned flags = clpi_ops[op.kind].flags;
     if (flags & (CLP_EFFECT | CLP_WRITE))
         return append(s, op, args, subs);
-    uint64_t version = flags & CLP_READ ? s->version[storage_of(s, op.operand)] : 0;
+    uint64_t version = flags & CLP_READ ? s->version[clpi_storage_of(s->in, op.operand)] : 0;
     uint64_t hash = hash_op(&op, version, args, subs);
     uint32_t *bucket = &s->buckets[hash & (s->n_buckets - 1)];
     for (uint32_t k = *bucket; k != 0; k = s->entries.items[k].next) {
