@@ -246,7 +246,6 @@ clp_status clpi_simplify(clpi_ir *ir, clpi_arena *pass);                 /* fold
 /* The same kernel over a leading dimension of the chosen operands ([n_operands]), along a new first axis; in arena, keeping
  * nothing of ir. ARG: a written operand is not chosen, or one cannot be. The result wants verifying and simplifying.    */
 clp_status clpi_ir_batch(const clpi_ir *ir, clpi_arena *arena, const bool *chosen, clpi_ir **out_ir);
-bool clpi_ir_equal(const clpi_ir *a, const clpi_ir *b, clpi_str *why);   /* same ops, types, regions, attributes; names and positions free */
 
 /* ---- One element (scalar.c) ----
  * The value of an elementwise op, cast or bitcast on held elements; the same formulas as everywhere (ops.def).          */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "golden.h"
+#include "support/ir_equal.h"
 #include "text/text.h"
 
 /* ---- Text to IR ---- */
@@ -36,7 +37,7 @@ static bool round_trip(clpi_env *env, clpi_arena *arena, const clpi_ir *ir, cons
     bool same = false;
     if (elaborate(env, arena, first.text, first.n, NULL, NULL, &again) != CLP_OK) {
         clpi_str_add(why, "%s IR as text does not read back: %s\n%s", which, clpi_error_text(env), first.text);
-    } else if (!clpi_ir_equal(ir, again, why)) {
+    } else if (!ir_equal(ir, again, why)) {
         clpi_str_add(why, "\n%s IR as text reads back as another IR:\n%s", which, first.text);
     } else {
         clpi_ir_print(again, &second);

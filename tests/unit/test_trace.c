@@ -1,5 +1,6 @@
 /* The builder: a kernel made by callbacks is the kernel that the language gives, and the first mistake is what is reported. */
 #include "ir/ir.h"
+#include "support/ir_equal.h"
 #include "support/support.h"
 #include "text/text.h"
 #include "trace/trace.h"
@@ -48,7 +49,7 @@ static void expect_same(const clp_kernel_desc *desc, const char *text)
     clpi_str_init(&traced, &env);
     const clpi_ir *ir = from_desc(desc);
     clpi_ir_print(ir, &traced);
-    cr_expect(clpi_ir_equal(ir, from_text(text), &why), "%s\n%s", why.text, traced.text);
+    cr_expect(ir_equal(ir, from_text(text), &why), "%s\n%s", why.text, traced.text);
     clpi_str_done(&traced);
     clpi_str_done(&why);
 }
@@ -518,7 +519,7 @@ Test(trace, regions_nest_as_deep_as_the_language_reads)
     clpi_str_init(&text, &env);
     clpi_str_init(&why, &env);
     clpi_ir_print(ir, &text);
-    cr_expect(clpi_ir_equal(ir, from_text(text.text), &why), "%s", why.text);
+    cr_expect(ir_equal(ir, from_text(text.text), &why), "%s", why.text);
     clpi_str_done(&why);
     clpi_str_done(&text);
 }

@@ -1,4 +1,4 @@
-/* equal: whether two kernels are the same kernel.
+/* ir_equal: whether two kernels are the same kernel.
  * In: two verified IRs. Out: yes, or the first difference. Names and positions are free; operands, dims, axes and strings
  * are told apart by their number. Header values are compared as expressions, since they are used as such: how often a part
  * of one is written down does not count. Ops of the body are compared one by one, but for constants, which are what they
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ir/ir.h"
+#include "support/ir_equal.h"
 
 typedef struct pair {
     const clpi_ir *a, *b;
@@ -173,7 +173,7 @@ static bool same_body(const pair *p, clpi_arena *arena)
     return true;
 }
 
-bool clpi_ir_equal(const clpi_ir *a, const clpi_ir *b, clpi_str *why)
+bool ir_equal(const clpi_ir *a, const clpi_ir *b, clpi_str *why)
 {
     pair p = { .a = a, .b = b, .why = why };
     clpi_arena arena;
