@@ -272,12 +272,6 @@ void clpi_prelude_nibble(clpi_prelude *p, clpi_str *out, clp_dtype dtype, const 
     put_named(p, out, "nibble", dtype, 1, (const char *const[]){ pointer, index }, 2);
 }
 
-void clpi_prelude_nibbles(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, const char *bytes)
-{
-    assert(width > 1);
-    put_named(p, out, "nibbles", dtype, width, &bytes, 1);
-}
-
 void clpi_prelude_nibble_store(clpi_prelude *p, clpi_str *out, const char *pointer, const char *index, const char *value)
 {
     put_named(p, out, "nibble_store", CLP_U4, 1, (const char *const[]){ pointer, index, value }, 3);

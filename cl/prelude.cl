@@ -585,24 +585,6 @@ uchar $f(__global const uchar *p, long i)
 {
     return (uchar)(p[i >> 1] >> (int)((i & 1) * 4) & 15);
 }
-//# nibbles i4
-/* The low nibble comes first. */
-char$w $f(uchar$half bytes)
-{
-    uchar$w r;
-    r.even = bytes & (uchar$half)(15);
-    r.odd = bytes >> (uchar$half)(4);
-    return as_char$w((r ^ (uchar$w)(8)) - (uchar$w)(8));
-}
-//# nibbles u4
-/* The low nibble comes first. */
-uchar$w $f(uchar$half bytes)
-{
-    uchar$w r;
-    r.even = bytes & (uchar$half)(15);
-    r.odd = bytes >> (uchar$half)(4);
-    return r;
-}
 //# nibble_store u4
 /* Through the aligned word around the byte: clearing and setting touch no bit of a neighbour. */
 void $f(__global uchar *p, long i, uchar value)

@@ -70,8 +70,6 @@ void clpi_prelude_stored(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int wi
 /* ---- Nibbles: i4, u4 in __global const uchar *; index counts elements (long) ---- */
 /* One element, held. */
 void clpi_prelude_nibble(clpi_prelude *p, clpi_str *out, clp_dtype dtype, const char *pointer, const char *index);
-/* width (>= 2) elements, held, from uchar<width/2> that begin with an even element (width 2: uchar). */
-void clpi_prelude_nibbles(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, const char *bytes);
 /* Stores one held element (i8 or u8: its low bits) without disturbing its neighbour, whoever writes that. A call, void. */
 void clpi_prelude_nibble_store(clpi_prelude *p, clpi_str *out, const char *pointer, const char *index, const char *value);
 

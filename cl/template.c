@@ -358,10 +358,9 @@ static void placeholder(clpi_prelude *p, clpi_str *out, const clpi_request *r, c
         function_name(out, r);
     else if (is_word(word, n, "w"))
         clpi_str_add(out, "%d", r->width);
-    else if (is_word(word, n, "lanes") || is_word(word, n, "half")) {
-        int lanes = is_word(word, n, "half") ? r->width / 2 : r->width;
-        if (lanes > 1)
-            clpi_str_add(out, "%d", lanes);
+    else if (is_word(word, n, "lanes")) {
+        if (r->width > 1)
+            clpi_str_add(out, "%d", r->width);
     } else if (is_word(word, n, "bits"))
         clpi_str_add(out, "%d", clp_dtype_bits(r->dtype));
     else if (is_word(word, n, "single"))
