@@ -109,7 +109,7 @@ void        clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const cha
 const char *clpi_stored_vector_type(const clpi_emit *e, const clpi_access *a, int width);   /* as it lies in memory */
 int         clpi_stored_bytes(const clpi_emit *e, const clpi_access *a);      /* of one element there */
 const char *clpi_held_text(clpi_emit *e, const clpi_access *a, int mask_bits, const char *stored);      /* of a vector */
-const char *clpi_stored_text(clpi_emit *e, const clpi_access *a, int width, int mask_bits, const char *held);
+const char *clpi_stored_text(clpi_emit *e, const clpi_access *a, int width, const char *held);
 const char *clpi_pad_text(clpi_emit *e, const clpi_access *a);               /* what it is where it does not */
 bool        clpi_has_low_edge(const clpi_operand *x, int ref_dim);           /* a block may start before the array: has x_lo */
 bool        clpi_has_squeezed(const clpi_operand *x);                        /* has x_in */

@@ -86,7 +86,7 @@ static const char *element_bits(clpi_emit *e, const packing *p, clp_dtype from, 
         return value;
     if (from == CLP_BF16) {
         clpi_str_init(&s, e->arena->env);
-        clpi_prelude_stored(&e->prelude, &s, from, e->width, 32, value);
+        clpi_prelude_stored(&e->prelude, &s, from, e->width, value);
         return clpi_take_text(e, &s);
     }
     const char *type = clpi_cl_type(CLP_U8, e->width);

@@ -82,7 +82,7 @@ const char *clpi_load_first_lanes(clpi_emit *e, const clpi_access *a)
 {
     const char *pad = clpi_pad_text(e, a);
     return clpi_text(e, "%s(%s, %s, %s)", function_of(e, a, false), clpi_stretch_address(e, a), n_lanes_text(e, a),
-                     clpi_stored_text(e, a, 1, 0, pad));
+                     clpi_stored_text(e, a, 1, pad));
 }
 
 const char *clpi_store_first_lanes(clpi_emit *e, const clpi_access *a, const char *stored)

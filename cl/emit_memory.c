@@ -22,19 +22,19 @@ static bool lies_held(const clpi_emit *e, const clpi_access *a)
 }
 
 /* A value of the access's dtype as it is put there. */
-static const char *stored_text(clpi_emit *e, const clpi_access *a, int width, int mask_bits, const char *held)
+static const char *stored_text(clpi_emit *e, const clpi_access *a, int width, const char *held)
 {
     if (lies_held(e, a))
         return held;
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    clpi_prelude_stored(&e->prelude, &s, access_dtype(e, a), width, mask_bits, held);
+    clpi_prelude_stored(&e->prelude, &s, access_dtype(e, a), width, held);
     return clpi_take_text(e, &s);
 }
 
-const char *clpi_stored_text(clpi_emit *e, const clpi_access *a, int width, int mask_bits, const char *held)
+const char *clpi_stored_text(clpi_emit *e, const clpi_access *a, int width, const char *held)
 {
-    return e->is_raw ? held : stored_text(e, a, width, mask_bits, held);
+    return e->is_raw ? held : stored_text(e, a, width, held);
 }
 
 const char *clpi_held_text(clpi_emit *e, const clpi_access *a, int mask_bits, const char *stored)
@@ -75,7 +75,7 @@ const char *clpi_pad_text(clpi_emit *e, const clpi_access *a)
     else
         clpi_cl_poison(&s, dtype);
     const char *held = clpi_take_text(e, &s);
-    return e->is_raw ? stored_text(e, a, 1, 0, held) : held;
+    return e->is_raw ? stored_text(e, a, 1, held) : held;
 }
 
 static const char *signed_text(clpi_emit *e, const char *sign, const char *text)
@@ -323,7 +323,7 @@ static void emit_store_one(clpi_emit *e, const clpi_access *a, const char *value
     if (clpi_is_packed(dtype)) {
         clpi_prelude_nibble_store(&e->prelude, &s, clpi_base_text(e, a), clpi_offset_text(e, a), value);
     } else {
-        clpi_str_add(&s, "%s = %s", clpi_place_text(e, a), clpi_is_register(e, a) ? value : clpi_stored_text(e, a, 1, 0, value));
+        clpi_str_add(&s, "%s = %s", clpi_place_text(e, a), clpi_is_register(e, a) ? value : clpi_stored_text(e, a, 1, value));
     }
     if (inside)
         clpi_line(e, "if (%s)", inside);
@@ -331,9 +331,9 @@ static void emit_store_one(clpi_emit *e, const clpi_access *a, const char *value
     clpi_str_done(&s);
 }
 
-static void emit_store_stretch(clpi_emit *e, const clpi_access *a, const char *value, int mask_bits)
+static void emit_store_stretch(clpi_emit *e, const clpi_access *a, const char *value)
 {
-    const char *stored = clpi_stored_text(e, a, e->width, mask_bits, value);
+    const char *stored = clpi_stored_text(e, a, e->width, value);
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     if (e->is_far && e->width == e->map->width && clpi_is_stream(e->s, e->nest, e->map, a))
@@ -374,11 +374,11 @@ static void emit_store_cut(clpi_emit *e, const clpi_access *a, clp_dtype dtype, 
 {
     clpi_line(e, "if (%s)", inside);
     e->indent++;
-    emit_store_stretch(e, a, value, mask_bits);
+    emit_store_stretch(e, a, value);
     e->indent--;
     if (clpi_has_first_lanes(e, a)) {
         clpi_line(e, "else if (%s)", clpi_first_lanes_inside(e, a));
-        clpi_line(e, "    %s;", clpi_store_first_lanes(e, a, clpi_stored_text(e, a, e->width, mask_bits, value)));
+        clpi_line(e, "    %s;", clpi_store_first_lanes(e, a, clpi_stored_text(e, a, e->width, value)));
         if (!clpi_side_by_side_text(e, a))
             return;
     }
@@ -395,7 +395,7 @@ static void emit_store_vector(clpi_emit *e, const clpi_access *a, clp_dtype dtyp
     if (inside) {
         emit_store_cut(e, a, dtype, value, mask_bits, inside);
     } else if (is_stretch) {
-        emit_store_stretch(e, a, value, mask_bits);
+        emit_store_stretch(e, a, value);
     } else {
         clpi_open_block(e);
         emit_store_lanes(e, a, dtype, value, mask_bits);
@@ -411,7 +411,7 @@ void clpi_emit_store(clpi_emit *e, int access, clp_dtype dtype, const char *valu
     else if (clpi_is_owned(e, a))
         clpi_line(e, "%s = %s;", clpi_place_text(e, a), value);
     else if (clpi_is_turned(e, a))
-        clpi_line(e, "%s = %s;", clpi_square_text(e, a), clpi_stored_text(e, a, width, mask_bits, value));
+        clpi_line(e, "%s = %s;", clpi_square_text(e, a), clpi_stored_text(e, a, width, value));
     else
         emit_store_vector(e, a, dtype, value, mask_bits);
 }

@@ -212,7 +212,7 @@ static void take_parts(clpi_emit *e, const clpi_out *out, uint32_t o, const char
     }
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
-    clpi_prelude_prefers(&e->prelude, &s, out->op, clpi_accumulator(e, out), 1, clpi_text(e, "r%u", o), clpi_text(e, "p%u", o),
+    clpi_prelude_prefers(&e->prelude, &s, out->op, clpi_accumulator(e, out), clpi_text(e, "r%u", o), clpi_text(e, "p%u", o),
                          "part[other]", "where[other]");
     clpi_line(e, "p%u = where[%s];", o, first);
     clpi_open(e, "for (int other = %s + %d; other < %llu; other += %d)", first, step, n, step);

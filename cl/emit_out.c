@@ -36,7 +36,7 @@ const char *clpi_identity_text(clpi_emit *e, clpi_op_kind op, clp_dtype d, int w
         return clpi_take_text(e, &s);
     clpi_str_init(&v, e->arena->env);
     if (d == CLP_BOOL)
-        clpi_prelude_mask(&e->prelude, &v, 32, 0, width, s.text);
+        clpi_cl_mask(&v, 32, 0, width, s.text);
     else
         clpi_prelude_splat(&e->prelude, &v, d, width, s.text);
     clpi_str_done(&s);
@@ -112,7 +112,7 @@ static void emit_arg_update(clpi_emit *e, const clpi_out *out, uint32_t o)
     clpi_str s;
     clpi_str_init(&s, e->arena->env);
     const char *value = clpi_value_text(e, out->value, 1, 0), *at = position_text(e, out);
-    clpi_prelude_prefers(&e->prelude, &s, out->op, clpi_accumulator(e, out), 1, clpi_text(e, "r%u", o),
+    clpi_prelude_prefers(&e->prelude, &s, out->op, clpi_accumulator(e, out), clpi_text(e, "r%u", o),
                          clpi_text(e, "p%u", o), value, at);
     clpi_open(e, "if (%s)", clpi_take_text(e, &s));
     clpi_line(e, "r%u = %s;", o, value);

@@ -132,7 +132,7 @@ const char *clpi_value_text(clpi_emit *e, int node, int width, int mask_bits)
         return v->text;
     clpi_str_init(&s, e->arena->env);
     if (x->dtype == CLP_BOOL)
-        clpi_prelude_mask(&e->prelude, &s, mask_bits, v->width == 1 ? 0 : v->mask_bits, width, v->text);
+        clpi_cl_mask(&s, mask_bits, v->width == 1 ? 0 : v->mask_bits, width, v->text);
     else
         clpi_prelude_splat(&e->prelude, &s, x->dtype, width, v->text);
     return clpi_take_text(e, &s);

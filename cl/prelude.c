@@ -186,7 +186,7 @@ void clpi_prelude_bitcast(clpi_prelude *p, clpi_str *out, clp_dtype to, clp_dtyp
     clpi_str bits, other;
     clpi_str_init(&bits, out->env);
     clpi_str_init(&other, out->env);
-    clpi_prelude_stored(p, &bits, from, width, 0, arg);
+    clpi_prelude_stored(p, &bits, from, width, arg);
     const char *to_type = clpi_cl_stored_type(to, width), *from_type = clpi_cl_stored_type(from, width);
     if (to_type == from_type)
         clpi_str_puts(&other, bits.text);
@@ -197,9 +197,8 @@ void clpi_prelude_bitcast(clpi_prelude *p, clpi_str *out, clp_dtype to, clp_dtyp
     clpi_prelude_held(p, out, to, width, 0, keep(p, &other));
 }
 
-void clpi_prelude_mask(clpi_prelude *p, clpi_str *out, int to_bits, int from_bits, int width, const char *arg)
+void clpi_cl_mask(clpi_str *out, int to_bits, int from_bits, int width, const char *arg)
 {
-    (void)p;
     if (width == 1 || to_bits == from_bits) {
         clpi_str_puts(out, arg);
     } else if (from_bits == 0) {
@@ -246,9 +245,8 @@ void clpi_prelude_held(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int widt
     }
 }
 
-void clpi_prelude_stored(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, int mask_bits, const char *held)
+void clpi_prelude_stored(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, const char *held)
 {
-    (void)mask_bits;
     assert(!clpi_is_packed(dtype));
     clpi_prelude_use(p, dtype);
     if (is_stored_as_held(dtype)) {
@@ -308,11 +306,11 @@ void clpi_prelude_reduce(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction,
     }
 }
 
-void clpi_prelude_prefers(clpi_prelude *p, clpi_str *out, clpi_op_kind op, clp_dtype dtype, int width,
-                          const char *a, const char *a_index, const char *b, const char *b_index)
+void clpi_prelude_prefers(clpi_prelude *p, clpi_str *out, clpi_op_kind op, clp_dtype dtype, const char *a, const char *a_index,
+                           const char *b, const char *b_index)
 {
     assert(op == CLP_OP_argmax || op == CLP_OP_argmin);
-    put_named(p, out, op == CLP_OP_argmax ? "prefers" : "prefers_less", dtype, width,
+    put_named(p, out, op == CLP_OP_argmax ? "prefers" : "prefers_less", dtype, 1,
               (const char *const[]){ a, a_index, b, b_index }, 4);
 }
 

@@ -485,29 +485,29 @@ $halves}
 
 //# prefers floats
 /* Whether b takes the place of a as the greater: the first NaN, else the greater, else the one with the lower index. */
-$M $f($T a, int$lanes a_index, $T b, int$lanes b_index)
+int $f($T a, int a_index, $T b, int b_index)
 {
-    $M lower = convert_$M(b_index < a_index);
+    int lower = convert_int(b_index < a_index);
     return a != a ? ((b != b) & lower) : (b != b) | (b > a) | ((b == a) & lower);
 }
 //# prefers ints
 /* Whether b takes the place of a as the greater: the greater, else the one with the lower index. */
-$M $f($T a, int$lanes a_index, $T b, int$lanes b_index)
+int $f($T a, int a_index, $T b, int b_index)
 {
-    return (b > a) | ((b == a) & convert_$M(b_index < a_index));
+    return (b > a) | ((b == a) & convert_int(b_index < a_index));
 }
 //# prefers_less floats
 /* Whether b takes the place of a as the less: the first NaN, else the less, else the one with the lower index. */
-$M $f($T a, int$lanes a_index, $T b, int$lanes b_index)
+int $f($T a, int a_index, $T b, int b_index)
 {
-    $M lower = convert_$M(b_index < a_index);
+    int lower = convert_int(b_index < a_index);
     return a != a ? ((b != b) & lower) : (b != b) | (b < a) | ((b == a) & lower);
 }
 //# prefers_less ints
 /* Whether b takes the place of a as the less: the less, else the one with the lower index. */
-$M $f($T a, int$lanes a_index, $T b, int$lanes b_index)
+int $f($T a, int a_index, $T b, int b_index)
 {
-    return (b < a) | ((b == a) & convert_$M(b_index < a_index));
+    return (b < a) | ((b == a) & convert_int(b_index < a_index));
 }
 
 //# fetch u8

@@ -16,7 +16,7 @@
  *     i4, u4          as i8, u8                      nibbles of uchar
  *
  * A mask has the lane width of what it came from: a comparison of f16 gives 32 bits, as float has. Operations on several
- * bools take masks of one width; `where` takes a mask as wide as the lanes it chooses from. clpi_prelude_mask converts.
+ * bools take masks of one width; `where` takes a mask as wide as the lanes it chooses from. clpi_cl_mask converts.
  *
  * Arguments are expressions of any form; they are put in parentheses where need be, and each is written exactly once.
  * Results are expressions without parentheses around them, fit to be arguments again.                                 */
@@ -62,10 +62,10 @@ void clpi_prelude_cast(clpi_prelude *p, clpi_str *out, clp_dtype to, clp_dtype f
 /* Not of bools. */
 void clpi_prelude_bitcast(clpi_prelude *p, clpi_str *out, clp_dtype to, clp_dtype from, int width, const char *arg);
 /* A mask of to_bits from one of from_bits; from_bits 0: from a scalar bool, to all lanes. Width 1: arg as it is. */
-void clpi_prelude_mask(clpi_prelude *p, clpi_str *out, int to_bits, int from_bits, int width, const char *arg);
-/* Between stored and held; mask_bits says what a bool becomes or is. Not for i4, u4. */
+void clpi_cl_mask(clpi_str *out, int to_bits, int from_bits, int width, const char *arg);
+/* Between stored and held; mask_bits says what a bool becomes. Not for i4, u4. */
 void clpi_prelude_held(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, int mask_bits, const char *stored);
-void clpi_prelude_stored(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, int mask_bits, const char *held);
+void clpi_prelude_stored(clpi_prelude *p, clpi_str *out, clp_dtype dtype, int width, const char *held);
 
 /* ---- Nibbles: i4, u4 in __global const uchar *; index counts elements (long) ---- */
 /* One element, held. */
@@ -85,10 +85,10 @@ void clpi_prelude_combine(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction
                           const char *b);
 /* All lanes into one scalar (any, all: a mask into 0 or 1). */
 void clpi_prelude_reduce(clpi_prelude *p, clpi_str *out, clpi_op_kind reduction, clp_dtype dtype, int width, const char *arg);
-/* argmax, argmin: a bool, whether element b with index b_index (int lanes) takes the place of a with a_index: the first
- * NaN, else the greater (less), else the lower index. Mask of clpi_cl_mask_bits(dtype) bits.                          */
-void clpi_prelude_prefers(clpi_prelude *p, clpi_str *out, clpi_op_kind op, clp_dtype dtype, int width,
-                          const char *a, const char *a_index, const char *b, const char *b_index);
+/* argmax, argmin: a scalar bool, whether element b with index b_index (int) takes the place of a with a_index: the first
+ * NaN, else the greater (less), else the lower index.                                                                 */
+void clpi_prelude_prefers(clpi_prelude *p, clpi_str *out, clpi_op_kind op, clp_dtype dtype, const char *a, const char *a_index,
+                          const char *b, const char *b_index);
 
 /* ---- Dots: a lane of x and of y holds several neighbours in k; call: a section that dot units name ---- */
 void clpi_prelude_dot(clpi_prelude *p, clpi_str *out, const char *call, clp_dtype acc, int width, const char *sum, const char *x,

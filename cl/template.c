@@ -358,10 +358,7 @@ static void placeholder(clpi_prelude *p, clpi_str *out, const clpi_request *r, c
         function_name(out, r);
     else if (is_word(word, n, "w"))
         clpi_str_add(out, "%d", r->width);
-    else if (is_word(word, n, "lanes")) {
-        if (r->width > 1)
-            clpi_str_add(out, "%d", r->width);
-    } else if (is_word(word, n, "bits"))
+    else if (is_word(word, n, "bits"))
         clpi_str_add(out, "%d", clp_dtype_bits(r->dtype));
     else if (is_word(word, n, "single"))
         clpi_str_puts(out, clpi_cl_type(CLP_F32, r->width));

@@ -5,9 +5,8 @@
 
 #include "run/run.h"
 
-int bind_job(job *j, clpi_env *env, clpi_arena *arena, clpi_bound **out)
+int bind_job(job *j, clpi_arena *arena, clpi_bound **out)
 {
-    (void)env;
     const clpi_launch_args args = { .arrays = j->args,
                                     .n_arrays = j->n,
                                     .dims = j->dims,
@@ -54,7 +53,7 @@ int count_launch(job *j, counts *out)
     clpi_bound *bound = NULL;
     clpi_work work;
     clpi_arena_init(&arena, &j->ctx->env);
-    int status = bind_job(j, &j->ctx->env, &arena, &bound);
+    int status = bind_job(j, &arena, &bound);
     if (!status)
         status = count_work(j, &arena, bound, &work);
     if (!status)

@@ -461,10 +461,9 @@ static int finish_box(job *j)
     int64_t *start = j->box_start, *count = j->box_count;
     j->box_start = j->box_count = NULL;
     clpi_arena arena;
-    clpi_env *env = &j->ctx->env;
-    clpi_arena_init(&arena, env);
+    clpi_arena_init(&arena, &j->ctx->env);
     clpi_bound *bound = NULL;
-    const int status = bind_job(j, env, &arena, &bound);
+    const int status = bind_job(j, &arena, &bound);
     for (int a = 0; !status && a < j->ir->n_axes; a++)
         if (count[a] < 0)
             count[a] = bound->axis_size[a];

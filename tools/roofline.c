@@ -231,7 +231,7 @@ static int print_title(job *j)
     clpi_bound *bound = NULL;
     char title[1024];
     clpi_arena_init(&arena, &j->ctx->env);
-    const int status = bind_job(j, &j->ctx->env, &arena, &bound);
+    const int status = bind_job(j, &arena, &bound);
     if (!status) {
         grid_title(title, sizeof title, j, bound);
         printf("%s, on %s\n", title, clp_context_device(j->ctx));

@@ -375,7 +375,7 @@ int command_show(const options *o)
         clpi_arena arena;
         clpi_bound *bound = NULL;
         clpi_arena_init(&arena, &j.ctx->env);
-        status = bind_job(&j, &j.ctx->env, &arena, &bound);
+        status = bind_job(&j, &arena, &bound);
         if (!status)
             status = o->trace.n ? trace_program(&j, bound) : show(&j, bound);
         clpi_arena_done(&arena);

@@ -182,7 +182,7 @@ typedef struct counts { double flops, bytes; } counts;             /* of dots; e
 int  count_launch(job *j, counts *out);
 int  count_work(job *j, clpi_arena *arena, const clpi_bound *bound, clpi_work *out);
 /* Binds the job's arrays; the bound lives in the arena. */
-int  bind_job(job *j, clpi_env *env, clpi_arena *arena, clpi_bound **out);
+int  bind_job(job *j, clpi_arena *arena, clpi_bound **out);
 const clpi_prefetch *prefetch_of(job *j, clpi_prefetch *p);        /* reads the job's prefetch arrays */
 
 /* ---- the commands ---- */

@@ -211,11 +211,11 @@ static inline void put_load(clpi_prelude *p, clpi_str *out, const char *name, co
 }
 
 /* Stores a held expression as row `row` of out. */
-static inline void put_store(clpi_prelude *p, clpi_str *out, int row, clp_dtype d, int width, int mask_bits, const char *expr)
+static inline void put_store(clpi_prelude *p, clpi_str *out, int row, clp_dtype d, int width, const char *expr)
 {
     clpi_str stored;
     clpi_str_init(&stored, out->env);
-    clpi_prelude_stored(p, &stored, d, width, mask_bits, expr);
+    clpi_prelude_stored(p, &stored, d, width, expr);
     const char *type = clpi_cl_stored_type(d, 1);
     if (width == 1)
         clpi_str_add(out, "        ((__global %s *)(out + %d))[i] = %s;\n", type, row * N * SLOT, stored.text);

@@ -92,7 +92,7 @@ static void check_elementwise(bench *t, clp_dtype d, int width)
         bool is_where = k == CLP_OP_where;
         const char *const args[] = { is_where ? "m" : "a", is_where ? "a" : "b", is_where ? "b" : "c" };
         clpi_prelude_ew(&p, &expr, (clpi_op_kind)k, d, width, args);
-        put_store(&p, &body, n_rows, result_of((clpi_op_kind)k, d), width, mask_bits, expr.text);
+        put_store(&p, &body, n_rows, result_of((clpi_op_kind)k, d), width, expr.text);
         rows[n_rows++] = (clpi_op_kind)k;
         clpi_str_done(&expr);
     }
@@ -190,7 +190,7 @@ static void check_casts(bench *t, clp_dtype from, int width)
             clpi_prelude_bitcast(&p, &expr, to, from, width, "a");
         else
             clpi_prelude_cast(&p, &expr, to, from, width, mask_bits, "a");
-        put_store(&p, &body, n_rows, to, width, mask_bits, expr.text);
+        put_store(&p, &body, n_rows, to, width, expr.text);
         clpi_str_done(&expr);
         rows[n_rows] = to;
         is_bitcast[n_rows++] = bitcast;
