@@ -16,13 +16,11 @@ static bool read_prefetched(void *user, int operand, const int64_t *index, int64
     int64_t at;
     if (!clpi_element_at(&r->bound->operands[operand], x->rank, index, &at))
         return false;
-    uint64_t bits = 0;
+    uint64_t copy;
     size_t n_bits = (size_t)clp_dtype_bits(x->dtype), first = (size_t)at * n_bits;
-    if (clpi_cl_read(r->places[operand].mem, r->places[operand].at + first / 8, &bits, (n_bits + 7) / 8))
+    if (clpi_cl_read(r->places[operand].mem, r->places[operand].at + first / 8, &copy, (n_bits + 7) / 8))
         return false;
-    if (clpi_is_packed(x->dtype))
-        bits = bits >> first % 8 & 15;
-    *out_value = clpi_elem_from_bits(x->dtype, bits).i;
+    *out_value = clpi_elem_at(x->dtype, &copy, clpi_is_packed(x->dtype) ? at & 1 : 0).i;
     return true;
 }
 

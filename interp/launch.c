@@ -2,7 +2,6 @@
  * In: an exe, a bound launch. Out: changed arrays; or the first fault.
  * Decides nothing of meaning: sequences come in the order asked for, the programs of one always in order. All memory is taken
  * here, once: tiles, scratch, tables. Values that hold for the launch are computed first.                               */
-#include <string.h>
 
 #include "interp/interp.h"
 
@@ -11,13 +10,11 @@ static bool read_prefetched(void *user, int operand, const int64_t *index, int64
     const clpi_run *run = user;
     const clpi_operand *x = &run->exe->ir->operands[operand];
     int64_t at;
-    uint64_t held[1];
     if (!clpi_element_at(&run->bound->operands[operand], x->rank, index, &at))
         return false;
     if (run->watch)
         clpi_watch_header_read(run, operand, at);
-    clpi_held_of[x->dtype].get_row(held, run->refs[operand].data, at, 1, 1);
-    *out_value = clpi_elem_get(clpi_loaded(x->dtype), held, 0).i;       /* u64 as casts have it: the bits */
+    *out_value = clpi_elem_at(x->dtype, run->refs[operand].data, at).i;     /* u64 as casts have it: the bits */
     return true;
 }
 

@@ -96,13 +96,7 @@ uint64_t array_bits(const clp_array *a, int64_t i)
             i /= a->shape[d];
         }
     }
-    const unsigned char *bytes = a->data;
-    if (clpi_is_packed(a->dtype))
-        return (unsigned)(bytes[at / 2] >> (at % 2 ? 4 : 0)) & 15u;
-    const size_t size = (size_t)clp_dtype_bits(a->dtype) / 8;
-    uint64_t bits = 0;
-    memcpy(&bits, bytes + (size_t)at * size, size);
-    return bits;
+    return clpi_bits_at(a->dtype, a->data, at);
 }
 
 static void put_bits(clp_array *a, int64_t i, uint64_t bits)

@@ -207,6 +207,22 @@ clpi_elem clpi_elem_from_bits(clp_dtype d, uint64_t bits)
     }
 }
 
+uint64_t clpi_bits_at(clp_dtype d, const void *memory, int64_t at)
+{
+    const unsigned char *bytes = memory;
+    const size_t n_bytes = (size_t)clp_dtype_bits(d) / 8;
+    union { uint8_t u8; uint16_t u16; uint32_t u32; uint64_t u64; } e = { .u64 = 0 };
+    if (clpi_is_packed(d))
+        return bytes[at >> 1] >> (at & 1) * 4 & 15;
+    memcpy(&e, bytes + at * (int64_t)n_bytes, n_bytes);
+    return n_bytes == 1 ? e.u8 : n_bytes == 2 ? e.u16 : n_bytes == 4 ? e.u32 : e.u64;
+}
+
+clpi_elem clpi_elem_at(clp_dtype d, const void *memory, int64_t at)
+{
+    return clpi_elem_from_bits(d, clpi_bits_at(d, memory, at));
+}
+
 uint64_t clpi_elem_to_bits(clp_dtype d, clpi_elem e)
 {
     if (d == CLP_BOOL)

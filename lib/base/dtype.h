@@ -28,6 +28,9 @@ typedef union clpi_elem { int64_t i; uint64_t u; double d; float f; } clpi_elem;
 /* bits: the stored bits of the element, in the low end of a 64-bit word (attr of a const, pad of an operand). */
 clpi_elem clpi_elem_from_bits(clp_dtype d, uint64_t bits);
 uint64_t  clpi_elem_to_bits(clp_dtype d, clpi_elem e);
+/* Of an array in the host's memory, the element `at` elements behind its start; those of 4 bits lie two a byte, the low one first. */
+uint64_t  clpi_bits_at(clp_dtype d, const void *memory, int64_t at);    /* its stored bits */
+clpi_elem clpi_elem_at(clp_dtype d, const void *memory, int64_t at);
 uint64_t  clpi_poison_bits(clp_dtype d);     /* NaN, the most negative, the largest unsigned, true */
 /* The cast of the language. Float to float rounds once; integer to f16, bf16, f8 goes by way of f32. */
 clpi_elem clpi_elem_cast(clp_dtype to, clp_dtype from, clpi_elem e);

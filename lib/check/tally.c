@@ -131,23 +131,6 @@ uint64_t clpi_element_number(const clpi_check *check, int operand, const int64_t
     return number;
 }
 
-uint64_t clpi_bits_at(clp_dtype dtype, const uint8_t *data, int64_t at)
-{
-    int bits = clp_dtype_bits(dtype);
-    if (bits < 8)
-        return (uint64_t)(data[at >> 1] >> (at & 1 ? 4 : 0) & 15);
-    data += at * (bits / 8);
-    uint64_t u64;
-    uint32_t u32;
-    uint16_t u16;
-    switch (bits) {
-    case 64: memcpy(&u64, data, sizeof u64); return u64;
-    case 32: memcpy(&u32, data, sizeof u32); return u32;
-    case 16: memcpy(&u16, data, sizeof u16); return u16;
-    default: return data[0];
-    }
-}
-
 double clpi_number_of(clp_dtype dtype, uint64_t bits)
 {
     clpi_elem e = clpi_elem_from_bits(dtype, bits);

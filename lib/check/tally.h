@@ -43,8 +43,7 @@ bool     clpi_elements_next(clpi_elements *e);   /* false: that was the last one
 uint64_t clpi_elements_n(const clpi_check *check, int operand);
 uint64_t clpi_element_number(const clpi_check *check, int operand, const int64_t *element);
 
-/* The stored bits of element `at` of what lies at data; and as a number (integers of 64 bits lose low bits). */
-uint64_t clpi_bits_at(clp_dtype dtype, const uint8_t *data, int64_t at);
+/* Stored bits as a number (integers of 64 bits lose low bits). */
 double   clpi_number_of(clp_dtype dtype, uint64_t bits);
 void     clpi_number_print(clpi_str *s, clp_dtype dtype, uint64_t bits);           /* "0.1", "-7", "true" */
 void     clpi_element_print(clpi_str *s, const int64_t *element, int rank);        /* "[3, 5]" */

@@ -139,19 +139,8 @@ static clp_status take_arrays(const binder *b)
 
 clpi_elem clpi_scalar_value(const clpi_operand *x, const clp_array *array)
 {
-    uint64_t bits = 0;
-    size_t n_bits = (size_t)clp_dtype_bits(x->dtype);
-    int64_t offset = array->offset;
     assert(array->data);
-    const unsigned char *at = (const unsigned char *)array->data + (n_bits < 8 ? offset >> 1 : offset * (int64_t)(n_bits / 8));
-    for (size_t k = 0; k < (n_bits + 7) / 8; k++) {
-        uint16_t probe = 1; /* the stored element is a number of this machine */
-        bool is_little = *(unsigned char *)&probe == 1;
-        bits |= (uint64_t)at[k] << 8 * (is_little ? k : (n_bits + 7) / 8 - 1 - k);
-    }
-    if (n_bits < 8 && offset & 1)
-        bits >>= 4;
-    return clpi_elem_from_bits(x->dtype, bits);
+    return clpi_elem_at(x->dtype, array->data, array->offset);
 }
 
 static void read_scalars(const binder *b)

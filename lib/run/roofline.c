@@ -2,7 +2,6 @@
  * In: a kernel and its arrays. Out: what the launch computes and moves (plan/work.h), the peaks that bound it (peaks.c), the
  * times of some runs. Decides what is compared: operations of each kind with the peak of that kind, one after another, and
  * the bytes that have to move with a copy of as much data.                                                             */
-#include <string.h>
 
 #include "plan/work.h"
 #include "run/run.h"
@@ -17,26 +16,18 @@ const char *clp_roof_name(clp_roof roof)
 
 typedef struct reader {
     const clp_event *event;
-    const unsigned char **memory;      /* [ir->n_operands] of prefetch operands, from their element 0 - offset on */
+    const void **memory;               /* [ir->n_operands] of prefetch operands, from their element 0 - offset on */
 } reader;
 
 static bool read_element(void *user, int operand, const int64_t *index, int64_t *out_value)
 {
     const reader *r = user;
     const clpi_bound *bound = r->event->bound;
-    const clp_dtype dtype = bound->plan->ir->operands[operand].dtype;
-    const size_t width = (size_t)clp_dtype_bits(dtype) / 8;
+    const clpi_operand *x = &bound->plan->ir->operands[operand];
     int64_t at;
-    union { uint8_t u8; uint16_t u16; uint32_t u32; uint64_t u64; } e = { .u64 = 0 };
-    if (!r->memory[operand] || !clpi_element_at(&bound->operands[operand], bound->plan->ir->operands[operand].rank, index, &at))
+    if (!r->memory[operand] || !clpi_element_at(&bound->operands[operand], x->rank, index, &at))
         return false;
-    if (!width) { /* two a byte */
-        const unsigned char both = r->memory[operand][at >> 1];
-        *out_value = clpi_elem_from_bits(dtype, at & 1 ? both >> 4 : both & 15u).i;
-        return true;
-    }
-    memcpy(&e, r->memory[operand] + at * (int64_t)width, width);
-    *out_value = clpi_elem_from_bits(dtype, width == 1 ? e.u8 : width == 2 ? e.u16 : width == 4 ? e.u32 : e.u64).i;
+    *out_value = clpi_elem_at(x->dtype, r->memory[operand], at).i;
     return true;
 }
 
@@ -46,7 +37,7 @@ static clp_status fetch_prefetched(clp_event *event, reader *r)
     const clpi_bound *bound = event->bound;
     const clp_kernel *k = event->kernel;
     r->event = event;
-    r->memory = CLPI_NEW_N(&event->arena, const unsigned char *, (size_t)k->ir->n_operands + 1);
+    r->memory = CLPI_NEW_N(&event->arena, const void *, (size_t)k->ir->n_operands + 1);
     if (!r->memory)
         return CLP_ERR_OOM;
     for (int i = 0; i < k->n_operands; i++) {

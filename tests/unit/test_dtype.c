@@ -140,6 +140,32 @@ Test(dtype, casts_to_floats_round_to_nearest_even)
     cr_expect(isnan(cast(CLP_F32, CLP_F64, (clpi_elem){ .d = NAN }).f));
 }
 
+/* Ahead of the middle and behind it, as strides may go. */
+Test(dtype, elements_of_arrays_are_read)
+{
+    const uint8_t nibbles[] = { 0x21, 0x43, 0xa5, 0xcb };
+    const int16_t halves[] = { 1, -2, 0x4000, -0x8000 };
+    const uint32_t words[] = { 1, 0x80000000u, 7 };
+    const uint64_t longs[] = { 3, UINT64_MAX };
+    const double doubles[] = { 0.1, -2.5 };
+    const int want_i4[] = { 1, 2, 3, 4, 5, -6, -5, -4 };
+    for (int i = 0; i < 8; i++) {
+        cr_expect_eq(clpi_elem_at(CLP_I4, nibbles + 2, i - 4).i, want_i4[i], "i4 %d", i);
+        cr_expect_eq(clpi_bits_at(CLP_U4, nibbles + 2, i - 4), (uint64_t)(want_i4[i] & 15), "u4 %d", i);
+    }
+    for (int i = 0; i < 4; i++)
+        cr_expect_eq(clpi_elem_at(CLP_I16, halves + 1, i - 1).i, halves[i], "i16 %d", i);
+    cr_expect_eq(clpi_elem_at(CLP_I8, nibbles, 3).i, (int8_t)0xcb);
+    cr_expect_eq(clpi_elem_at(CLP_U8, nibbles, 3).u, 0xcb);
+    cr_expect_eq(clpi_elem_at(CLP_BOOL, nibbles, 1).u, 1);
+    cr_expect_eq(clpi_bits_at(CLP_BOOL, nibbles, 1), 0x43);
+    cr_expect_eq(clpi_elem_at(CLP_F16, halves, 2).f, 2.0f);
+    cr_expect_eq(clpi_elem_at(CLP_U32, words, 1).u, 0x80000000u);
+    cr_expect_eq(clpi_elem_at(CLP_I32, words, 1).i, INT32_MIN);
+    cr_expect_eq(clpi_elem_at(CLP_U64, longs, 1).u, UINT64_MAX);
+    cr_expect_eq(clpi_elem_at(CLP_F64, doubles, 1).d, -2.5);
+}
+
 Test(dtype, bits_and_held_form_agree)
 {
     cr_expect_eq(clpi_elem_from_bits(CLP_I4, 0xf).i, -1);
