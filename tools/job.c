@@ -310,9 +310,9 @@ static const char *unknown_dim(const job *j, clp_val v, const bool *known)
 /* ---- The arrays that nobody gave ---- */
 
 typedef struct sizes {
-    int64_t *size;
-    bool *known;
-    int64_t *header;
+    clpi_arena arena;
+    clpi_bound *bound;
+    bool *known; /* [n_dims] */
 } sizes;
 
 static bool shape_of(const job *j, const sizes *s, int i, const char **out_unknown)
@@ -322,7 +322,7 @@ static bool shape_of(const job *j, const sizes *s, int i, const char **out_unkno
         *out_unknown = unknown_dim(j, x->shape[d], s->known);
         if (*out_unknown)
             return false;
-        j->arrays[i].shape[d] = s->header[x->shape[d].id];
+        j->arrays[i].shape[d] = s->bound->header[x->shape[d].id];
     }
     return true;
 }
@@ -399,29 +399,20 @@ static int share_alias(job *j, int i)
 /* dim sizes, then all header values that follow from them. */
 static int solve_sizes(job *j, sizes *s)
 {
-    s->size = calloc((size_t)j->ir->n_dims + 1, sizeof *s->size);
-    s->known = calloc((size_t)j->ir->n_dims + 1, sizeof *s->known);
-    s->header = calloc((size_t)j->ir->n_header + 1, sizeof *s->header);
-    int64_t *axes = calloc((size_t)j->ir->n_axes + 1, sizeof *axes);
-    clpi_elem *scalar = calloc((size_t)j->ir->n_operands + 1, sizeof *scalar);
-    int status = s->size && s->known && s->header && axes && scalar ? DONE : fail("out of memory");
-    if (!status) {
-        dims_from_arrays(j, s->size, s->known);
-        status = dims_from_options(j, s->size, s->known);
+    s->bound = clpi_bound_new(j->plan, &s->arena);
+    s->known = CLPI_NEW_N(&s->arena, bool, (size_t)j->ir->n_dims);
+    if (!s->bound || !s->known)
+        return fail("out of memory");
+    dims_from_arrays(j, s->bound->dim, s->known);
+    if (dims_from_options(j, s->bound->dim, s->known))
+        return FAILED;
+    for (int i = 0; i < j->n; i++) {
+        const int operand = job_operand(j, i);
+        if (j->ir->operands[operand].role == CLP_SCALAR)
+            s->bound->scalar[operand] = clpi_scalar_value(&j->ir->operands[operand], &j->arrays[i].array);
     }
-    if (!status) {
-        clpi_bound bound = {
-            .plan = j->plan, .dim = s->size, .axis_size = axes, .scalar = scalar, .header = s->header
-        };
-        for (int i = 0; i < j->n; i++)
-            if (j->ir->operands[job_operand(j, i)].role == CLP_SCALAR)
-                scalar[job_operand(j, i)] =
-                    clpi_elem_from_bits(j->arrays[i].array.dtype, array_bits(&j->arrays[i].array, 0));
-        clpi_header_at_launch(&bound);
-    }
-    free(axes);
-    free(scalar);
-    return status;
+    clpi_header_at_launch(s->bound);
+    return DONE;
 }
 
 static int parse_box(job *j)
@@ -480,7 +471,8 @@ int job_arrays(job *j, unsigned how)
         status = parse_box(j);
     for (int i = 0; !status && i < j->n; i++)
         status = make_given(j, i, how);
-    sizes s = { 0 };
+    sizes s = { .bound = NULL };
+    clpi_arena_init(&s.arena, &j->ctx->env);
     if (!status)
         status = solve_sizes(j, &s);
     for (int pass = 0; pass < 2; pass++)
@@ -491,9 +483,7 @@ int job_arrays(job *j, unsigned how)
             else if (pass == 1)
                 status = share_alias(j, i);
         }
-    free(s.size);
-    free(s.known);
-    free(s.header);
+    clpi_arena_done(&s.arena);
     for (int i = 0; !status && i < j->n; i++)
         j->args[i] = j->arrays[i].array;
     return status ? status : finish_box(j);

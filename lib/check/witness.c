@@ -329,24 +329,11 @@ static void try_launch(tried *t)
         check_pairs(t);
 }
 
-static clpi_bound *bound_new(const clpi_plan *plan, clpi_arena *arena)
-{
-    const clpi_ir *ir = plan->ir;
-    const size_t n_axes = (size_t)ir->n_axes, n_operands = (size_t)ir->n_operands;
-    clpi_bound *b = CLPI_NEW(arena, clpi_bound);
-    if (b)
-        *b = (clpi_bound){ .plan = plan, .dim = CLPI_NEW_N(arena, int64_t, (size_t)ir->n_dims),
-                           .axis_size = CLPI_NEW_N(arena, int64_t, n_axes), .box_start = CLPI_NEW_N(arena, int64_t, n_axes),
-                           .box_count = CLPI_NEW_N(arena, int64_t, n_axes), .operands = CLPI_NEW_N(arena, clpi_bound_operand, n_operands),
-                           .scalar = CLPI_NEW_N(arena, clpi_elem, n_operands), .header = CLPI_NEW_N(arena, int64_t, ir->n_header) };
-    return b;
-}
-
 static bool tried_init(tried *t, clpi_search *search, clpi_arena *pass)
 {
     const clpi_ir *ir = search->ir;
     const size_t n_operands = (size_t)ir->n_operands;
-    *t = (tried){ .search = search, .bound = bound_new(search->plan, pass),
+    *t = (tried){ .search = search, .bound = clpi_bound_new(search->plan, pass),
                   .programs = CLPI_NEW_N(pass, int64_t, (size_t)MAX_PROGRAMS * (size_t)ir->n_axes),
                   .sequence = CLPI_NEW_N(pass, uint64_t, MAX_PROGRAMS),
                   .windows = CLPI_NEW_N(pass, clpi_window, (size_t)MAX_PROGRAMS * n_operands * CLP_MAX_RANK),

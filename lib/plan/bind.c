@@ -345,7 +345,7 @@ static clp_status check_requires(const binder *b)
 
 /* ---- All of it ---- */
 
-static clpi_bound *bound_new(const clpi_plan *plan, clpi_arena *arena)
+clpi_bound *clpi_bound_new(const clpi_plan *plan, clpi_arena *arena)
 {
     const clpi_ir *ir = plan->ir;
     const size_t n_dims = (size_t)ir->n_dims, n_axes = (size_t)ir->n_axes, n_operands = (size_t)ir->n_operands;
@@ -373,7 +373,7 @@ static clp_status bind_programs(const binder *b)
 clp_status clpi_bind(const clpi_plan *plan, const clpi_launch_args *args, clpi_arena *arena, clpi_bound **out_bound)
 {
     *out_bound = NULL;
-    clpi_bound *bound = bound_new(plan, arena);
+    clpi_bound *bound = clpi_bound_new(plan, arena);
     if (!bound)
         return CLP_ERR_OOM;
     binder b = { plan, plan->ir, args, arena->env, bound };
@@ -445,7 +445,7 @@ clp_status clpi_bind_dims(const clpi_plan *plan, const int64_t *dims, clpi_arena
 {
     static const clpi_launch_args nothing = { .arrays = NULL };
     *out_bound = NULL;
-    clpi_bound *bound = bound_new(plan, arena);
+    clpi_bound *bound = clpi_bound_new(plan, arena);
     if (!bound)
         return CLP_ERR_OOM;
     binder b = { plan, plan->ir, &nothing, arena->env, bound };

@@ -9,6 +9,11 @@
 /* The array of an operand among those of a launch; -1 for scratch, which has none. */
 int clpi_array_number(const clpi_ir *ir, int operand);
 
+/* ---- bind.c ---- */
+/* A launch with zeros for numbers; NULL: out of memory. All int64_t lie in one piece, in the order of their members: what memo.c
+ * keeps, from axis_size on, is one copy.                                                                                 */
+clpi_bound *clpi_bound_new(const clpi_plan *plan, clpi_arena *arena);
+
 /* ---- header.c ---- */
 /* Works out the header values known at launch. Sizes of the grid that are not known yet (0) give values not to be used. */
 void clpi_header_at_launch(clpi_bound *bound);

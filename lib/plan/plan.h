@@ -59,7 +59,7 @@ typedef struct clpi_bound_operand {
 typedef struct clpi_bound {
     const clpi_plan *plan;
     int64_t   *dim;                   /* [n_dims] */
-    int64_t   *axis_size;             /* [n_axes] of the whole grid: num_programs. What follows from it stands right behind: */
+    int64_t   *axis_size;             /* [n_axes] of the whole grid: num_programs */
     int64_t   *box_start, *box_count; /* [n_axes] what this launch runs */
     int64_t   *header;                /* [n_header] values known at launch; 0 elsewhere (bool: 0 or 1) */
     clpi_bound_operand *operands;     /* [n_operands]; scratch: zeros */
