@@ -3,61 +3,13 @@
  * Decides what is copied: memory that the kernel writes; the rest is read where it lies. Arrays that overlap lie in one region
  * as they do for the caller, whether an `alias` joins them or not; where none does, it is reported. Outputs start as poison,
  * so that what nobody wrote shows.                                                                                      */
-#include <assert.h>
 #include <string.h>
 
 #include "check/check.h"
 
-/* The memory that an operand reaches: of the host, by address, or of a buffer. */
-typedef struct span { const clp_buffer *buffer; uintptr_t start, end; int64_t element_0; } span;
-
 static bool has_memory(const clpi_operand *x)
 {
     return x->role != CLP_SCRATCH && x->role != CLP_SCALAR;
-}
-
-static span span_of(const clpi_check *check, int operand, const clp_array *array)
-{
-    const clpi_operand *x = &check->ir->operands[operand];
-    const clpi_bound_operand *o = &check->snapshot.bound->operands[operand];
-    int64_t lo, hi, bits = clp_dtype_bits(x->dtype);
-    bool is_counted = clpi_extent(o, x->rank, &lo, &hi);
-    assert(is_counted && "binding refuses larger ones");
-    (void)is_counted;
-    int64_t start = bits < 8 ? lo >> 1 : lo * (bits / 8), end = bits < 8 ? (hi + 1) >> 1 : hi * (bits / 8);
-    uintptr_t base = array->buffer ? 0 : (uintptr_t)array->data;
-    return (span){ array->buffer, base + (uintptr_t)start, lo == hi ? base + (uintptr_t)start : base + (uintptr_t)end,
-                   o->offset - (bits < 8 ? 2 * start : lo) };
-}
-
-static bool overlap(const span *a, const span *b)
-{
-    return a->buffer == b->buffer && a->start < b->end && b->start < a->end;
-}
-
-/* Numbers the regions: operands joined by overlaps have one. all: [n_operands] of each region, its whole span. */
-static void join_spans(clpi_check *check, const span *spans, span *all)
-{
-    clpi_snapshot *s = &check->snapshot;
-    int n = check->ir->n_operands;
-    for (int i = 0; i < n; i++) {
-        s->region_of[i] = -1;
-        if (!has_memory(&check->ir->operands[i]))
-            continue;
-        int region = s->n_regions++;
-        s->region_of[i] = region;
-        all[region] = spans[i];
-        for (int r = 0; r < region; r++) {
-            if (!overlap(&all[r], &all[region]))
-                continue;
-            all[region].start = all[r].start < all[region].start ? all[r].start : all[region].start;
-            all[region].end = all[r].end > all[region].end ? all[r].end : all[region].end;
-            all[r].end = all[r].start = 0;
-            for (int k = 0; k < i; k++)
-                s->region_of[k] = s->region_of[k] == r ? region : s->region_of[k];
-            r = -1;                     /* what has grown may overlap one that was passed */
-        }
-    }
 }
 
 /* What the region's operands are: written, outputs alone; the smallest element. */
@@ -78,19 +30,19 @@ static void describe(const clpi_check *check, int region)
     r->is_poisoned &= r->is_written;
 }
 
-static clp_status make_region(clpi_check *check, int region, const span *all)
+static clp_status make_region(clpi_check *check, int region, const clpi_span *all)
 {
     clpi_snapshot *s = &check->snapshot;
     clpi_memory_region *r = &s->regions[region];
     clp_context *ctx = check->kernel->ctx;
     describe(check, region);
-    r->n_bytes = all->end - all->start;
-    r->given = (const uint8_t *)all->start;
-    if (all->buffer && r->n_bytes) {
+    r->n_bytes = (size_t)(all->end - all->start);
+    r->given = (const uint8_t *)(uintptr_t)all->start;
+    if (all->space && r->n_bytes) {
         uint8_t *copy = clpi_arena_take(&s->arena, r->n_bytes, 1);
         if (!copy)
             return CLP_ERR_OOM;
-        CLP_TRY(ctx->backend->read(all->buffer->mem, all->start, copy, r->n_bytes));
+        CLP_TRY(ctx->backend->read(((const clp_buffer *)all->space)->mem, (size_t)all->start, copy, r->n_bytes));
         r->given = copy;
     }
     /* An array without elements still has memory: an access that is masked may form its address. */
@@ -109,27 +61,30 @@ static clp_status make_regions(clpi_check *check)
 {
     clpi_snapshot *s = &check->snapshot;
     const clp_kernel *k = check->kernel;
-    size_t n = (size_t)check->ir->n_operands + 1;
-    span *spans = CLPI_NEW_N(&s->arena, span, n), *all = CLPI_NEW_N(&s->arena, span, n);
+    const size_t n = (size_t)check->ir->n_operands + 1;
+    int n_spans = 0;
+    clpi_span *spans = CLPI_NEW_N(&s->arena, clpi_span, n), *all = CLPI_NEW_N(&s->arena, clpi_span, n);
     s->regions = CLPI_NEW_N(&s->arena, clpi_memory_region, n);
     s->region_of = CLPI_NEW_N(&s->arena, int, n);
     s->at = CLPI_NEW_N(&s->arena, size_t, n);
     s->places = CLPI_NEW_N(&s->arena, clpi_place, n);
     if (s->arena.failed)
         return CLP_ERR_OOM;
+    for (int i = 0; i < check->ir->n_operands; i++)
+        s->region_of[i] = -1;
     for (int a = 0; a < k->n_operands; a++)
         if (has_memory(&check->ir->operands[k->operands[a]]))
-            spans[k->operands[a]] = span_of(check, k->operands[a], &s->event->arrays[a]);
-    join_spans(check, spans, all);
+            spans[n_spans++] = clpi_span_of(s->bound, k->operands[a], &s->event->arrays[a]);
+    s->n_regions = clpi_spans_join(spans, n_spans, all);
+    for (int i = 0; i < n_spans; i++)
+        s->region_of[spans[i].operand] = spans[i].region;
     for (int r = 0; r < s->n_regions; r++)
         CLP_TRY(make_region(check, r, &all[r]));
-    for (int i = 0; i < check->ir->n_operands; i++) {
-        int r = s->region_of[i];
-        if (r < 0)
-            continue;
-        s->at[i] = (size_t)(spans[i].start - all[r].start);
-        s->places[i] = (clpi_place){ s->regions[r].mem, s->at[i] };
-        s->bound->operands[i].offset = spans[i].element_0;
+    for (int i = 0; i < n_spans; i++) {
+        const int operand = spans[i].operand, r = spans[i].region;
+        s->at[operand] = (size_t)(spans[i].start - all[r].start);
+        s->places[operand] = (clpi_place){ s->regions[r].mem, s->at[operand] };
+        s->bound->operands[operand].offset = spans[i].element_0;
     }
     return CLP_OK;
 }

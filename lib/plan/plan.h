@@ -102,6 +102,21 @@ bool clpi_extent(const clpi_bound_operand *operand, int rank, int64_t *out_lo, i
 /* Where an element stands, counted from the start of the memory. false: index lies outside the array. */
 bool clpi_element_at(const clpi_bound_operand *operand, int rank, const int64_t *index, int64_t *out_at);
 
+/* The bytes that the array of an operand reaches.
+ *     space     0 ........ start ........................ end         bytes of a buffer, or addresses of the host
+ *     elements             0 ......... element_0 ........             empty: start = end                                 */
+typedef struct clpi_span {
+    int       operand;
+    uintptr_t space;                  /* the buffer, 0: the host's memory. Spans of different spaces do not overlap */
+    int64_t   start, end;
+    int64_t   element_0;              /* of the array, counted in its elements from start */
+    int       region;                 /* clpi_spans_join sets it */
+} clpi_span;
+clpi_span clpi_span_of(const clpi_bound *bound, int operand, const clp_array *array);
+/* Spans that overlap, by way of others too, lie in one region. Returns how many regions there are, in order of their first spans.
+ * out_regions: [n] the start, end and space of each.                                                                     */
+int clpi_spans_join(clpi_span *spans, int n, clpi_span *out_regions);
+
 /* A header value in one program. load reads prefetch operands through `prefetch`: element `at` (in elements from element
  * 0's place, strides applied) of an operand, as i64; may be NULL where nothing is prefetched.                          */
 typedef struct clpi_prefetch {

@@ -1,9 +1,6 @@
 /* array: the arrays of a launch by themselves.
  * In: what the caller passes. Out: copies of the descriptions, with every scalar on the host, or ARG.
  * What is checked here is what the plan cannot see: pointers, alignment, buffers. How arrays fit the kernel is its affair. */
-#include <assert.h>
-#include <string.h>
-
 #include "run/run.h"
 
 static bool is_empty(const clp_array *array)
@@ -34,22 +31,13 @@ static clp_status check_array(const clp_event *event, const clpi_operand *x, con
     return CLP_OK;
 }
 
-/* Bytes of memory that elements lo .. hi of a dtype reach into. */
-static void bytes_of(clp_dtype dtype, int64_t lo, int64_t hi, int64_t *out_start, int64_t *out_end)
+static clp_status check_buffer(const clp_event *event, int operand, const clp_array *array)
 {
-    int64_t bits = clp_dtype_bits(dtype);
-    *out_start = bits < 8 ? lo >> 1 : lo * (bits / 8);
-    *out_end = bits < 8 ? (hi + 1) >> 1 : hi * (bits / 8);
-}
-
-static clp_status check_buffer(const clp_event *event, const clpi_operand *x, const clp_buffer *buffer, int64_t lo, int64_t hi)
-{
-    int64_t start, end;
-    bytes_of(x->dtype, lo, hi, &start, &end);
-    if (lo == hi || (start >= 0 && (uint64_t)end <= buffer->n_bytes))
+    const clpi_span s = clpi_span_of(event->bound, operand, array);
+    if (s.start == s.end || (s.start >= 0 && (uint64_t)s.end <= array->buffer->n_bytes))
         return CLP_OK;
-    return clpi_fail(&event->ctx->env, CLP_ERR_ARG, "%s: it reaches bytes %lld to %lld of a buffer of %zu", x->name,
-                     (long long)start, (long long)end, buffer->n_bytes);
+    return clpi_fail(&event->ctx->env, CLP_ERR_ARG, "%s: it reaches bytes %lld to %lld of a buffer of %zu",
+                     event->kernel->ir->operands[operand].name, (long long)s.start, (long long)s.end, array->buffer->n_bytes);
 }
 
 /* A scalar of a buffer is read now: the launch's numbers depend on it. What is no scalar at all, binding refuses. */
@@ -96,14 +84,8 @@ clp_status clpi_arrays_take(clp_event *event, const clp_array *arrays, int n_arr
 clp_status clpi_arrays_check_buffers(const clp_event *event)
 {
     const clp_kernel *k = event->kernel;
-    for (int i = 0; i < k->n_operands; i++) {
-        const clpi_operand *x = &k->ir->operands[k->operands[i]];
-        int64_t lo, hi;
-        bool is_counted = clpi_extent(&event->bound->operands[k->operands[i]], x->rank, &lo, &hi);
-        assert(is_counted && "binding refuses larger ones");
-        (void)is_counted;
+    for (int i = 0; i < k->n_operands; i++)
         if (event->arrays[i].buffer)
-            CLP_TRY(check_buffer(event, x, event->arrays[i].buffer, lo, hi));
-    }
+            CLP_TRY(check_buffer(event, k->operands[i], &event->arrays[i]));
     return CLP_OK;
 }

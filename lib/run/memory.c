@@ -1,56 +1,9 @@
 /* memory: where a launch's operands lie on the device.
  * In: a bound launch. Out: a place for each operand; pieces of memory made for arrays of the host, and undone again.
  * A device that shares the host's memory gets the caller's own; any other a copy of the bytes from an array's first element
- * to its last, which is copied back when something in it was written. Operands of one storage that overlap lie in one piece,
- * so that what is written through one name is read through the other.                                                   */
-#include <assert.h>
-
+ * to its last, which is copied back when something in it was written. Arrays that overlap lie in one piece, so that what is
+ * written through one name is read through the other.                                                                    */
 #include "run/run.h"
-
-/* The bytes of the host that an array reaches, and its element 0 counted from their start. */
-typedef struct span { uintptr_t start; size_t n_bytes; int64_t element_0; } span;
-
-static span span_of(const clp_event *event, int operand, const clp_array *array)
-{
-    const clpi_operand *x = &event->kernel->ir->operands[operand];
-    const clpi_bound_operand *o = &event->bound->operands[operand];
-    int64_t lo, hi, bits = clp_dtype_bits(x->dtype);
-    bool is_counted = clpi_extent(o, x->rank, &lo, &hi);
-    assert(is_counted);
-    (void)is_counted;
-    int64_t start = bits < 8 ? lo >> 1 : lo * (bits / 8), end = bits < 8 ? (hi + 1) >> 1 : hi * (bits / 8);
-    return (span){ (uintptr_t)array->data + (uintptr_t)start, lo == hi ? 0 : (size_t)(end - start),
-                   o->offset - (bits < 8 ? 2 * start : lo) };
-}
-
-static bool overlap(const clpi_piece *p, const span *s)
-{
-    return p->n_bytes && p->start < s->start + s->n_bytes && s->start < p->start + p->n_bytes;
-}
-
-/* The piece for a span: one with the very same bytes, or a new one that takes in those of the storage that it overlaps. */
-static int piece_for(clp_event *event, int *piece_of, int storage, const span *s)
-{
-    clpi_piece *pieces = event->pieces;
-    for (int p = 0; p < event->n_pieces; p++)
-        if (pieces[p].storage >= 0 && pieces[p].start == s->start && pieces[p].n_bytes == s->n_bytes)
-            return p;
-    int n = event->n_pieces++;
-    span all = *s;
-    for (int p = 0; p < n; p++) {
-        if (pieces[p].storage != storage || !overlap(&pieces[p], &all))
-            continue;
-        uintptr_t end = all.start + all.n_bytes, other_end = pieces[p].start + pieces[p].n_bytes;
-        all.start = pieces[p].start < all.start ? pieces[p].start : all.start;
-        all.n_bytes = (size_t)((other_end > end ? other_end : end) - all.start);
-        for (int i = 0; i < event->kernel->ir->n_operands; i++)
-            piece_of[i] = piece_of[i] == p ? n : piece_of[i];
-        pieces[p] = (clpi_piece){ .n_bytes = 0, .storage = -1 };
-        p = -1; /* what has grown may overlap one that was passed */
-    }
-    pieces[n] = (clpi_piece){ .start = all.start, .n_bytes = all.n_bytes, .storage = storage };
-    return n;
-}
 
 static clp_status make_piece(clp_context *ctx, clpi_piece *piece)
 {
@@ -81,33 +34,31 @@ static int place_buffers(clp_event *event)
 static clp_status place_host_arrays(clp_event *event)
 {
     const clp_kernel *k = event->kernel;
-    const size_t n = (size_t)k->ir->n_operands;
+    const size_t n = (size_t)k->n_operands;
+    int n_spans = 0;
     event->pieces = CLPI_NEW_N(&event->arena, clpi_piece, n);
-    int *piece_of = CLPI_NEW_N(&event->arena, int, n);
-    span *spans = CLPI_NEW_N(&event->arena, span, n);
-    if (!event->pieces || !piece_of || !spans)
+    clpi_span *spans = CLPI_NEW_N(&event->arena, clpi_span, n), *all = CLPI_NEW_N(&event->arena, clpi_span, n);
+    if (!event->pieces || !spans || !all)
         return CLP_ERR_OOM;
-    for (size_t i = 0; i < n; i++)
-        piece_of[i] = -1;
     for (int a = 0; a < k->n_operands; a++) {
-        int i = k->operands[a];
-        if (event->arrays[a].buffer || k->ir->operands[i].role == CLP_SCALAR)
+        const clpi_operand *x = &k->ir->operands[k->operands[a]];
+        if (event->arrays[a].buffer || x->role == CLP_SCALAR)
             continue;
-        spans[i] = span_of(event, i, &event->arrays[a]);
-        piece_of[i] = piece_for(event, piece_of, k->plan->storage[i], &spans[i]);
-        event->bound->operands[i].offset = spans[i].element_0;
+        spans[n_spans] = clpi_span_of(event->bound, k->operands[a], &event->arrays[a]);
+        spans[n_spans++].space = (uintptr_t)clp_dtype_bits(x->dtype); /* an element stands a whole number of its own from the piece's start */
     }
-    for (size_t i = 0; i < n; i++)
-        if (piece_of[i] >= 0 && k->plan->is_written[i])
-            event->pieces[piece_of[i]].is_written = true;
+    event->n_pieces = clpi_spans_join(spans, n_spans, all);
     for (int p = 0; p < event->n_pieces; p++)
-        if (event->pieces[p].storage >= 0)
-            CLP_TRY(make_piece(event->ctx, &event->pieces[p]));
-    for (size_t i = 0; i < n; i++)
-        if (piece_of[i] >= 0) {
-            const clpi_piece *piece = &event->pieces[piece_of[i]];
-            event->places[i] = (clpi_place){ piece->mem, (size_t)(spans[i].start - piece->start) };
-        }
+        event->pieces[p] = (clpi_piece){ .start = (uintptr_t)all[p].start, .n_bytes = (size_t)(all[p].end - all[p].start) };
+    for (int i = 0; i < n_spans; i++)
+        event->pieces[spans[i].region].is_written |= k->plan->is_written[spans[i].operand];
+    for (int p = 0; p < event->n_pieces; p++)
+        CLP_TRY(make_piece(event->ctx, &event->pieces[p]));
+    for (int i = 0; i < n_spans; i++) {
+        const clpi_span *s = &spans[i];
+        event->places[s->operand] = (clpi_place){ event->pieces[s->region].mem, (size_t)(s->start - all[s->region].start) };
+        event->bound->operands[s->operand].offset = s->element_0;
+    }
     return CLP_OK;
 }
 

@@ -44,13 +44,13 @@ static clp_status fetch_prefetched(clp_event *event, reader *r)
         const int operand = k->operands[i];
         const clpi_operand *x = &k->ir->operands[operand];
         const clp_array *array = &event->arrays[i];
-        int64_t lo, hi;
         if (x->role != CLP_PREFETCH)
             continue;
         r->memory[operand] = array->data;
-        if (array->data || !array->buffer || !clpi_extent(&bound->operands[operand], x->rank, &lo, &hi) || lo == hi)
+        const clpi_span s = clpi_span_of(bound, operand, array);
+        if (!array->buffer || s.start == s.end)
             continue;
-        const size_t n_bytes = ((size_t)hi * (size_t)clp_dtype_bits(x->dtype) + 7) / 8;
+        const size_t n_bytes = (size_t)s.end;
         unsigned char *copy = CLPI_NEW_N(&event->arena, unsigned char, n_bytes);
         if (!copy)
             return CLP_ERR_OOM;

@@ -79,13 +79,12 @@ struct clp_kernel {
     atomic_int   n_users;             /* who made it, and each event of a launch of it: the last one frees it */
 };
 
-/* Memory that a launch gives to its operands. Operands that share storage and overlap share a piece.
+/* Memory that a launch gives to its operands. Those that overlap share a piece, if their elements are of one size.
  *     data      start ................................. start + n_bytes      of the caller
  *     mem       0 ..................................... n_bytes              of the device: the same bytes, or a copy    */
 typedef struct clpi_piece {
     uintptr_t start;
     size_t    n_bytes;
-    int       storage;                /* of the operands in it; -1: absorbed by another piece */
     bool      is_written, is_copy;
     void     *mem;                    /* NULL: not made */
 } clpi_piece;

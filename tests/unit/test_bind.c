@@ -437,6 +437,51 @@ Test(bind, wants_packed_arrays_contiguous)
     planned_done(&p);
 }
 
+/* ---- Memory ---- */
+
+static void expect_span(const clpi_span *s, int64_t start, int64_t end, int64_t element_0)
+{
+    cr_expect(s->start == start && s->end == end && s->element_0 == element_0, "operand %d: bytes %lld to %lld, element 0 at %lld", s->operand,
+              (long long)s->start, (long long)s->end, (long long)s->element_0);
+}
+
+/*   x  0 .... 16       z  32 .... 48    e  16, empty
+ *   y       12 ...... 36                w  elsewhere, from its second byte on                                             */
+Test(bind, joins_memory_that_overlaps)
+{
+    planned p;
+    arrays a;
+    clpi_bound *b;
+    planned_ok(&p, "kernel k(in x: f32[A], in w: i4[B], in z: f32[C], in e: f32[D], in y: f32[E], out o: f32[1])\n"
+                   "grid () { o[0] = x[0] + y[0] + z[0]; }");
+    arrays_make(&a, "f32[4] i4[5] f32[4] f32[0] f32[6] f32[1]");
+    const int64_t base = INT64_C(1) << 40, of_w = INT64_C(2) << 40;
+    a.array[1].offset = 3;
+    a.array[2].data = (void *)(base + 32);
+    a.array[3].data = (void *)(base + 16);
+    a.array[4].data = (void *)(base + 32);
+    a.array[4].strides = &(int64_t){ -1 };
+    cr_assert_eq(arrays_bind(&p, &a, &b), CLP_OK, "%s", clpi_error_text(&p.env));
+    clpi_span spans[5], regions[5];
+    for (int i = 0; i < 5; i++)
+        spans[i] = clpi_span_of(b, i, &a.array[i]);
+    expect_span(&spans[0], base, base + 16, 0);
+    expect_span(&spans[1], of_w + 1, of_w + 4, 1);
+    expect_span(&spans[3], base + 16, base + 16, 0);
+    expect_span(&spans[4], base + 12, base + 36, 5);
+    cr_assert_eq(clpi_spans_join(spans, 5, regions), 2);
+    cr_expect(spans[0].region == 0 && spans[1].region == 1 && spans[2].region == 0 && spans[3].region == 0 && spans[4].region == 0);
+    cr_expect(regions[0].start == base && regions[0].end == base + 48);
+    cr_expect(regions[1].start == of_w + 1 && regions[1].end == of_w + 4);
+    spans[4].space = 1; /* without it nothing holds the others together */
+    cr_assert_eq(clpi_spans_join(spans, 5, regions), 5);
+    for (int i = 0; i < 5; i++) {
+        cr_expect_eq(spans[i].region, i);
+        cr_expect(regions[i].start == spans[i].start && regions[i].end == spans[i].end, "region %d", i);
+    }
+    planned_done(&p);
+}
+
 /* ---- What is remembered ---- */
 
 Test(bind, remembers_shapes_without_mixing_them_up)

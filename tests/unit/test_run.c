@@ -282,6 +282,31 @@ Test(run, gives_overlapping_aliases_one_memory)
     expect_nothing_left(&ctx, &dev);
 }
 
+static void twice_the_second(const clpi_launch *launch)
+{
+    cr_expect_eq(launch->places[0].mem, launch->places[1].mem);
+    cr_expect_neq(launch->places[0].mem, launch->places[2].mem, "elements of another size");
+    cr_expect_eq(element(launch, 0, 1), element(launch, 1, 0));
+    *element(launch, 3, 0) = 2 * *element(launch, 1, 0);
+}
+
+Test(run, gives_overlapping_inputs_one_memory)
+{
+    stub dev = { .body = twice_the_second };
+    clp_context ctx;
+    stub_context(&ctx, &dev, false);
+    clp_kernel *k = kernel(&ctx, "kernel k(in x: f32[N], in y: f32[N], in s: i16[N], out o: f32[1]) grid () { o[0] = 2 * y[0]; }");
+    float x[9] = { 1, 3 }, o = 0;
+    clp_array s = vector(x, &(int64_t){ 8 });
+    s.dtype = CLP_I16;
+    s.offset = 1;
+    OK(&ctx, clp_run(k, (clp_array[]){ vector(x, &(int64_t){ 8 }), vector(x + 1, &(int64_t){ 8 }), s, vector(&o, &(int64_t){ 1 }) }, 4, NULL));
+    cr_expect_eq(dev.n_writes, 3);
+    cr_expect_eq(o, 6);
+    clp_kernel_free(k);
+    expect_nothing_left(&ctx, &dev);
+}
+
 Test(run, uses_parts_of_buffers)
 {
     stub dev = { .body = twice };
