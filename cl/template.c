@@ -103,39 +103,30 @@ static size_t section_bytes(const char *section)
 
 /* ---- Placeholders ---- */
 
-typedef struct small_float {
-    clp_dtype   dtype;
-    int         drop;
-    const char *least, *magic, *max, *over;
-    const char *bias, *sign_shift, *sign_bit, *inf_bits, *nan_bits;     /* inf_bits of f8e4m3: its NaN */
-} small_float;
-
-static const small_float small_floats[] = {
-    { CLP_F16, 13, "6.103515625e-05f", "0.5f", "65504.0f", "0x7f800000u", "0x1c000u", "16", "0x8000u", "0x7c00u", "0x7e00u" },
-    { CLP_F8E4M3, 20, "0.015625f", "16384.0f", "448.0f", "0x7fc00000u", "0x3c0u", "24", "0x80u", "0x7fu", "0x7fu" },
-    { CLP_F8E5M2, 21, "6.103515625e-05f", "128.0f", "57344.0f", "0x7f800000u", "0x1c0u", "24", "0x80u", "0x7cu", "0x7eu" },
+enum { N_SMALL_FLOATS = 3 };
+static const clp_dtype small_floats[N_SMALL_FLOATS] = { CLP_F16, CLP_F8E4M3, CLP_F8E5M2 };
+static const struct { const char *word, *text[N_SMALL_FLOATS]; } small_words[] = {
+    { "drop",      { "13", "20", "21" } },
+    { "least",     { "6.103515625e-05f", "0.015625f", "6.103515625e-05f" } },
+    { "magic",     { "0.5f", "16384.0f", "128.0f" } },
+    { "max",       { "65504.0f", "448.0f", "57344.0f" } },
+    { "over",      { "0x7f800000u", "0x7fc00000u", "0x7f800000u" } },
+    { "bias",      { "0x1c000u", "0x3c0u", "0x1c0u" } },
+    { "signshift", { "16", "24", "24" } },
+    { "signbit",   { "0x8000u", "0x80u", "0x80u" } },
+    { "infbits",   { "0x7c00u", "0x7fu", "0x7cu" } },       /* of f8e4m3: its NaN */
+    { "nanbits",   { "0x7e00u", "0x7fu", "0x7eu" } },
 };
 
 static bool small_placeholder(clpi_str *out, clp_dtype dtype, const char *word, size_t n)
 {
-    const small_float *s = small_floats;
-    while (s < small_floats + 3 && s->dtype != dtype)
-        s++;
-    if (s == small_floats + 3)
-        return false;
-    const struct { const char *word, *text; } rows[] = {
-        { "least", s->least }, { "magic", s->magic }, { "max", s->max }, { "over", s->over }, { "bias", s->bias },
-        { "signshift", s->sign_shift }, { "signbit", s->sign_bit }, { "infbits", s->inf_bits }, { "nanbits", s->nan_bits },
-    };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (is_word(word, n, rows[i].word)) {
-            clpi_str_puts(out, rows[i].text);
-            return true;
-        }
-    if (!is_word(word, n, "drop"))
-        return false;
-    clpi_str_add(out, "%d", s->drop);
-    return true;
+    for (size_t i = 0; i < sizeof small_words / sizeof *small_words; i++)
+        for (int k = 0; is_word(word, n, small_words[i].word) && k < N_SMALL_FLOATS; k++)
+            if (small_floats[k] == dtype) {
+                clpi_str_puts(out, small_words[i].text[k]);
+                return true;
+            }
+    return false;
 }
 
 /* The limits of an integer dtype, as its own and as numbers of the float that is cast to it. */
@@ -205,26 +196,28 @@ static clpi_op_kind alone_op(clpi_op_kind atomic)
     }
 }
 
+/* NULL: no type has this letter. */
+static const char *type_of(const clpi_request *r, char letter)
+{
+    const int w = r->width;
+    switch (letter) {
+    case 'T': return clpi_cl_type(r->dtype, w);
+    case 'U': return clpi_cl_type(int_like(r->dtype, false), w);
+    case 'I': return clpi_cl_type(int_like(r->dtype, true), w);
+    case 'S': return clpi_cl_stored_type(r->dtype, w);
+    case 'M': return clpi_cl_mask_type(clpi_cl_mask_bits(r->dtype), w);
+    case 'F': return r->from == CLP_BOOL ? clpi_cl_mask_type(w == 1 ? 32 : r->mask_bits, w) : clpi_cl_type(r->from, w);
+    case 'D': return clpi_cl_type(CLP_F64, w);
+    default: return NULL;
+    }
+}
+
 static void type_placeholder(clpi_prelude *p, clpi_str *out, const clpi_request *r, const char *word, size_t n)
 {
-    int w = r->width;
-    char c = n == 1 ? *word : '?';
-    if (c == 'T')
-        clpi_str_puts(out, clpi_cl_type(r->dtype, w));
-    else if (c == 'U' || c == 'I')
-        clpi_str_puts(out, clpi_cl_type(int_like(r->dtype, c == 'I'), w));
-    else if (c == 'S')
-        clpi_str_puts(out, clpi_cl_stored_type(r->dtype, w));
-    else if (c == 'M')
-        clpi_str_puts(out, clpi_cl_mask_type(clpi_cl_mask_bits(r->dtype), w));
-    else if (c == 'F')
-        clpi_str_puts(out, r->from == CLP_BOOL ? clpi_cl_mask_type(w == 1 ? 32 : r->mask_bits, w) : clpi_cl_type(r->from, w));
-    else if (c == 'D')
-        clpi_str_puts(out, clpi_cl_type(CLP_F64, w));
-    else {
-        assert(0 && "a placeholder of prelude.cl");
-    }
-    p->uses_f64 = p->uses_f64 || c == 'D' || r->dtype == CLP_F64 || r->from == CLP_F64;
+    const char *type = n == 1 ? type_of(r, *word) : NULL;
+    assert(type && "a placeholder of prelude.cl");
+    clpi_str_puts(out, type ? type : "");
+    p->uses_f64 = p->uses_f64 || *word == 'D' || r->dtype == CLP_F64 || r->from == CLP_F64;
 }
 
 /* ---- Expressions ---- */
@@ -405,63 +398,66 @@ static void expand(clpi_prelude *p, clpi_str *out, const char *text, size_t n, c
 
 /* ---- elementary.h ---- */
 
-static void put_constant(clpi_str *out, const char *number, int width, const char *type)
+typedef enum macro_kind { MACRO_TEXT, MACRO_NONE, MACRO_NAME, MACRO_SQRT, MACRO_K, MACRO_ANY, MACRO_SELECT } macro_kind;
+
+/* Its macros. MACRO_TEXT: text stands for the word, with that type of as many lanes behind it. */
+static const struct { const char *word; macro_kind kind; const char *text; clp_dtype type; } macros[] = {
+    { "AS_F", MACRO_TEXT, "as_", CLP_F32 },      { "AS_U", MACRO_TEXT, "as_", CLP_U32 }, { "AS_I", MACRO_TEXT, "as_", CLP_I32 },
+    { "F", MACRO_TEXT, "", CLP_F32 },            { "U", MACRO_TEXT, "", CLP_U32 },       { "I", MACRO_TEXT, "", CLP_I32 },
+    { "TO_F", MACRO_TEXT, "convert_", CLP_F32 }, { .word = "FMA", .text = "fma" },       { .word = "MULHI", .text = "mul_hi" },
+    { .word = "FN", .kind = MACRO_NONE },     { .word = "NAME", .kind = MACRO_NAME }, { .word = "SQRT", .kind = MACRO_SQRT }, { .word = "K", .kind = MACRO_K },
+    { .word = "ANY", .kind = MACRO_ANY },     { .word = "SELECT", .kind = MACRO_SELECT },
+};
+enum { N_MACROS = sizeof macros / sizeof *macros };
+
+static void put_root(clpi_prelude *p, clpi_str *out, int width, const char *const *args)
 {
-    if (width > 1)
-        clpi_str_add(out, "(%s)(%s)", type, number);
-    else
-        clpi_put_operand(out, number);
+    const clpi_request root = { .name = "sqrt", .n = 4, .dtype = CLP_F32, .width = width };
+    bool in_place, found = clpi_template_call(p, out, &root, args, 1, &in_place);
+    assert(found);
+    (void)found;
 }
 
-/* Its macros, by text. r->dtype is f32. */
+static void put_macro(clpi_prelude *p, clpi_str *out, macro_kind kind, int width, const char *const *args)
+{
+    switch (kind) {
+    case MACRO_NAME:
+        function_name(out, &(clpi_request){ .name = args[0], .n = strlen(args[0]), .dtype = CLP_F32, .width = width });
+        break;
+    case MACRO_SQRT: put_root(p, out, width, args); break;
+    case MACRO_K:
+        if (width > 1)
+            clpi_str_add(out, "(%s)(%s)", clpi_cl_type(CLP_F32, width), args[0]);
+        else
+            clpi_put_operand(out, args[0]);
+        break;
+    case MACRO_ANY: clpi_str_add(out, "%s(%s)", width > 1 ? "any" : "", args[0]); break;
+    default: clpi_str_add(out, "(%s ? %s : %s)", args[0], args[1], args[2]);
+    }
+}
+
+/* r->dtype is f32. */
 static void expand_elementary(clpi_prelude *p, clpi_str *out, const char *text, size_t n, const clpi_request *r,
                               const char *const *args)
 {
-    const char *type = clpi_cl_type(CLP_F32, r->width), *int_type = clpi_cl_type(CLP_I32, r->width);
-    const char *uint_type = clpi_cl_type(CLP_U32, r->width), *end = text + n;
-    const struct { const char *word, *prefix, *type; } calls[] = {
-        { "AS_F", "as_", type }, { "AS_U", "as_", uint_type }, { "AS_I", "as_", int_type }, { "TO_F", "convert_", type },
-        { "FMA", "fma", "" }, { "MULHI", "mul_hi", "" }, { "F", type, "" }, { "I", int_type, "" }, { "U", uint_type, "" },
-    };
-    enum { N_CALLS = sizeof calls / sizeof *calls };
-    for (const char *at = text; at < end;) {
-        size_t word = word_bytes(at), i = 0;
-        if (word == 0) {
-            clpi_str_put(out, at++, 1);
-            continue;
-        }
-        while (i < N_CALLS && !is_word(at, word, calls[i].word))
+    for (const char *at = text, *end = text + n; at < end;) {
+        const char *word = at, *inner[MAX_ARGS];
+        const size_t n_word = word_bytes(word);
+        int i = 0, n_args;
+        while (i < N_MACROS && !is_word(word, n_word, macros[i].word))
             i++;
-        const char *next = at + word;
-        const char *inner[MAX_ARGS];
-        int n_args;
-        if (i < N_CALLS) {
-            clpi_str_add(out, "%s%s", calls[i].prefix, calls[i].type);
-        } else if (is_word(at, word, "FN")) {
-            next++;
-        } else if (is_word(at, word, "NAME")) {
-            next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
-            function_name(out, &(clpi_request){ .name = inner[0], .n = strlen(inner[0]), .dtype = CLP_F32, .width = r->width });
-        } else if (is_word(at, word, "SQRT")) {
-            next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
-            bool in_place;
-            const clpi_request root = { .name = "sqrt", .n = 4, .dtype = CLP_F32, .width = r->width };
-            bool found = clpi_template_call(p, out, &root, inner, 1, &in_place);
-            assert(found);
-            (void)found;
-        } else if (is_word(at, word, "K")) {
-            next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
-            put_constant(out, inner[0], r->width, type);
-        } else if (is_word(at, word, "ANY")) {
-            next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
-            clpi_str_add(out, "%s(%s)", r->width > 1 ? "any" : "", inner[0]);
-        } else if (is_word(at, word, "SELECT")) {
-            next = read_arguments(p, next + 1, r, args, expand_elementary, inner, &n_args);
-            clpi_str_add(out, "(%s ? %s : %s)", inner[0], inner[1], inner[2]);
+        at += n_word > 0 ? n_word : 1;
+        if (i == N_MACROS) {
+            clpi_str_put(out, word, (size_t)(at - word));
+        } else if (macros[i].kind == MACRO_NONE) {
+            at++; /* the blank behind it, too */
+        } else if (macros[i].kind == MACRO_TEXT) {
+            clpi_str_puts(out, macros[i].text);
+            clpi_str_puts(out, macros[i].type ? clpi_cl_type(macros[i].type, r->width) : "");
         } else {
-            clpi_str_put(out, at, word);
+            at = read_arguments(p, at + 1, r, args, expand_elementary, inner, &n_args);
+            put_macro(p, out, macros[i].kind, r->width, inner);
         }
-        at = next;
     }
 }
 
