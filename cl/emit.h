@@ -49,6 +49,7 @@ typedef struct clpi_emit {
     int                     ahead;            /* turns of the loop around the lanes to add: for an address to come */
     const char             *lane;             /* NULL, or the name of the lane in a loop over lanes */
     int                     row_dim;          /* of the rows of a square, in a loop over them whose index is r; -1 */
+    const bool             *left_out;         /* [nest->nodes.n] nodes that are not printed for now; NULL: none */
     const char             *k_end;            /* vector: how many lanes of k of the dot being printed are multiplied */
     bool                    ends_early;       /* k_end is a variable, not all of k */
     bool                    is_raw;           /* values are loaded and stored as they lie in memory */
@@ -154,6 +155,10 @@ void        clpi_declare_scans(clpi_emit *e);                                /* 
 const char *clpi_emit_scan(clpi_emit *e, int node);                          /* takes the point, or vector, on; the value there */
 const char *clpi_scan_end_text(clpi_emit *e, int node, int width);           /* after the loop: what it has come to, in that many lanes */
 bool        clpi_scans_backwards(const clpi_emit *e, int dim);
+/* The vector at this point, or the one element, scanned in itself; *out_last: what that comes to. */
+const char *clpi_scan_own_text(clpi_emit *e, int node, const char **out_last);
+const char *clpi_scan_identity_text(clpi_emit *e, int node);
+const char *clpi_scan_combine_text(clpi_emit *e, int node, const char *a, const char *b);
 
 /* ---- Edges (emit_edge.c) ---- */
 /* The condition under which n points of the vectors' loop at `at`, from the current one on, may be printed as parts of full blocks;

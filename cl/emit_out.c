@@ -182,7 +182,7 @@ static const char *one_item_text(clpi_emit *e, const clpi_out *out)
     const clpi_mapping *m = e->map;
     if (!clpi_is_simt(e) || clpi_is_register_store(e, out))
         return NULL;
-    if (m->is_teamed && m->deal.team > 1 && (m->deal.n == 1 || out->kind == CLPI_OUT_REDUCE))
+    if (m->is_teamed && m->deal.team > 1 && (m->deal.n == 1 || out->kind == CLPI_OUT_REDUCE || out->kind == CLPI_OUT_LAST))
         return m->deal.teams == 1 ? "lid == 0" : clpi_text(e, "lid %% %d == 0", m->deal.team);
     if (out->kind == CLPI_OUT_REDUCE)
         return m->is_joint ? "lid == 0" : NULL;

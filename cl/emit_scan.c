@@ -39,6 +39,16 @@ static const char *combine_text(clpi_emit *e, const clpi_node *scan, int width, 
     return clpi_combine_text(e, reduction_of(scan), scan->dtype, width, a, b);
 }
 
+const char *clpi_scan_identity_text(clpi_emit *e, int node)
+{
+    return identity_text(e, &e->nest->nodes.items[node], 1);
+}
+
+const char *clpi_scan_combine_text(clpi_emit *e, int node, const char *a, const char *b)
+{
+    return combine_text(e, &e->nest->nodes.items[node], 1, a, b);
+}
+
 static bool is_along_lanes(const clpi_emit *e, const clpi_node *x)
 {
     return x->ix.dim == e->map->vector_dim;
@@ -53,7 +63,7 @@ static int run_width(const clpi_emit *e, int node)
 
 const char *clpi_scan_end_text(clpi_emit *e, int node, int width)
 {
-    const char *run = clpi_text(e, "run%d", node);
+    const char *run = clpi_text(e, e->map->is_teamed ? "run%d[i]" : "run%d", node);
     if (width == run_width(e, node))
         return run;
     clpi_str s;
@@ -114,11 +124,34 @@ static const char *scan_function(clpi_emit *e, const clpi_node *x)
 
 /* ---- At a point ---- */
 
+const char *clpi_scan_own_text(clpi_emit *e, int node, const char **out_last)
+{
+    const clpi_node *x = &e->nest->nodes.items[node];
+    const int width = clpi_depends_on(e->nest, node, e->map->vector_dim) ? e->width : 1;
+    const char *value = clpi_value_text(e, x->args[0], width, 32), *own = clpi_text(e, "w%d", node);
+    clpi_line(e, "const %s %s = %s;", clpi_cl_type(x->dtype, width), own, width > 1 ? clpi_text(e, "%s(%s)", scan_function(e, x), value) : value);
+    *out_last = width > 1 ? clpi_text(e, "%s.s%x", own, x->bits ? 0u : (unsigned)width - 1) : own;
+    return own;
+}
+
+/* On top of what comes before this member's elements, base<node>. */
+static const char *emit_team_scan(clpi_emit *e, int node)
+{
+    const clpi_node *x = &e->nest->nodes.items[node];
+    const int width = e->values[node].width;
+    const char *type = clpi_cl_type(x->dtype, width), *last, *own = clpi_scan_own_text(e, node, &last), *name = clpi_text(e, "v%d", node);
+    const char *base = width > 1 ? clpi_text(e, "(%s)(base%d)", type, node) : clpi_text(e, "base%d", node);
+    clpi_line(e, "const %s %s = %s;", type, name, combine_text(e, x, width, base, own));
+    return name;
+}
+
 /* Where lanes lie across, the value is the variable itself, unlike those of other nodes: what uses it stands before the next point. */
 const char *clpi_emit_scan(clpi_emit *e, int node)
 {
     const clpi_node *x = &e->nest->nodes.items[node];
     const int width = e->values[node].width;
+    if (e->map->is_teamed)
+        return emit_team_scan(e, node);
     const char *value = clpi_value_text(e, x->args[0], width, 32), *run = clpi_text(e, "run%d", node);
     if (width == 1 || !is_along_lanes(e, x)) {
         clpi_line(e, "%s = %s;", run, combine_text(e, x, width, run, value));

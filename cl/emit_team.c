@@ -2,7 +2,8 @@
  *
  * In: a nest, its mapping, room for what members tell each other. Out: each work-item goes over its rows and, in them, over its
  * columns, a run of neighbours as one vector; reductions end in an exchange among the members, of all rows at once: two barriers, or
- * three, for a whole nest. Loops over arrays in registers are unrolled, so that their indices are constants.                 */
+ * three, for a whole nest. Scans exchange what each member's run comes to in every round of runs. Loops over arrays in registers are
+ * unrolled, so that their indices are constants.                                                                            */
 #include "cl/emit.h"
 
 /* ---- Who has what ---- */
@@ -178,10 +179,167 @@ static void declare_parts(clpi_emit *e, int slot)
     }
 }
 
+/* ---- Scans ----
+ * In a round the members of a team have one run of neighbours each, and lie side by side:
+ *
+ *     each        scans its run in itself, and tells what that comes to      2 3 | 1 0 | 4 1      2 5 | 1 1 | 4 5      5, 1, 5
+ *     all         go from run to run and keep what comes before their own    7, before the round:      7 | 12 | 13 and 18 for the next
+ *     each        once more, on top of that                                                          9 12 | 13 13 | 17 18
+ *
+ * A run starts with just what the one before it ended with, so that sums of what is not negative never fall.              */
+
+static bool is_scan(const clpi_emit *e, uint32_t node)
+{
+    return e->nest->nodes.items[node].kind == CLPI_NODE_SCAN;
+}
+
+/* Scans and what is made of them. */
+static const bool *made_of_scans(clpi_emit *e)
+{
+    bool *is_made = CLPI_NEW_N(e->arena, bool, e->nest->nodes.n + 1);
+    for (uint32_t i = 0; is_made && i < e->nest->nodes.n; i++) {
+        const clpi_node *x = &e->nest->nodes.items[i];
+        is_made[i] = is_scan(e, i);
+        for (int k = 0; k < x->n_args; k++)
+            is_made[i] = is_made[i] || is_made[x->args[k]];
+    }
+    return is_made;
+}
+
+static void declare_runs(clpi_emit *e, int slot)
+{
+    const clpi_deal *d = &e->map->deal;
+    int n = 0;
+    for (uint32_t i = 0; i < e->nest->nodes.n; i++) {
+        if (!is_scan(e, i))
+            continue;
+        const char *space = clpi_slot_space(e, slot), *type = clpi_cl_type(e->nest->nodes.items[i].dtype, 1);
+        clpi_line(e, "%s%s *const part%u = (%s%s *)(a%d + %d);", space, type, i, space, type, slot, n++ * d->rows * d->teams * d->team);
+        clpi_line(e, "%s run%u[%d];", type, i, d->rows);
+        clpi_open_unrolled(e, "i", d->rows, 0);
+        clpi_line(e, "run%u[i] = %s;", i, clpi_scan_identity_text(e, (int)i));
+        clpi_close(e);
+    }
+}
+
+static void open_scanned_rows(clpi_emit *e)
+{
+    clpi_open_unrolled(e, "i", e->map->deal.rows, 0);
+    clpi_line(e, "const int d0 = %s;", clpi_row_text(e, &e->map->deal));
+    clpi_line(e, "const int d1 = %s;", clpi_column_run_text(e, &e->map->deal, "j"));
+}
+
+/* What this member has in the round, if anything. */
+static void open_run(clpi_emit *e)
+{
+    const clpi_deal *d = &e->map->deal;
+    if (d->n == (int64_t)d->team * d->columns)
+        clpi_open_block(e);
+    else
+        clpi_open(e, "if (d1 < %lld)", (long long)d->n);
+    e->width = e->map->width;
+    clpi_emit_nodes(e, 1);
+}
+
+static void close_run(clpi_emit *e)
+{
+    e->width = 1;
+    clpi_forget_from(e, 0);
+    clpi_close(e);
+}
+
+static void tell_run(clpi_emit *e, uint32_t node, const char *text)
+{
+    clpi_line(e, "part%u[i * %d + lid] = %s;", node, e->map->deal.teams * e->map->deal.team, text);
+}
+
+static void tell_runs(clpi_emit *e, const bool *left_out)
+{
+    const char *last;
+    open_scanned_rows(e);
+    for (uint32_t i = 0; i < e->nest->nodes.n; i++)
+        if (is_scan(e, i))
+            tell_run(e, i, clpi_scan_identity_text(e, (int)i));
+    e->left_out = left_out;
+    open_run(e);
+    for (uint32_t i = 0; i < e->nest->nodes.n; i++)
+        if (is_scan(e, i)) {
+            (void)clpi_scan_own_text(e, (int)i, &last);
+            tell_run(e, i, last);
+        }
+    close_run(e);
+    e->left_out = NULL;
+    clpi_close(e);
+}
+
+/* base: what comes before this member's run; run: before the next round. */
+static void take_runs(clpi_emit *e, uint32_t node)
+{
+    const clpi_deal *d = &e->map->deal;
+    const char *type = clpi_cl_type(e->nest->nodes.items[node].dtype, 1);
+    const bool back = clpi_scans_backwards(e, 1);
+    const char *other = clpi_text(e, "part%u[i * %d + (lid / %d) * %d + other]", node, d->teams * d->team, d->team, d->team);
+    clpi_line(e, "%s base%u = run%u[i], sum%u = base%u;", type, node, node, node, node);
+    if (back)
+        clpi_open(e, "for (int other = %d; other >= 0; other--)", d->team - 1);
+    else
+        clpi_open(e, "for (int other = 0; other < %d; other++)", d->team);
+    clpi_line(e, "base%u = other == lid %% %d ? sum%u : base%u;", node, d->team, node, node);
+    clpi_line(e, "sum%u = %s;", node, clpi_scan_combine_text(e, (int)node, clpi_text(e, "sum%u", node), other));
+    clpi_close(e);
+    clpi_line(e, "run%u[i] = sum%u;", node, node);
+}
+
+static void finish_round(clpi_emit *e)
+{
+    open_scanned_rows(e);
+    for (uint32_t i = 0; i < e->nest->nodes.n; i++)
+        if (is_scan(e, i))
+            take_runs(e, i);
+    open_run(e);
+    clpi_emit_outs(e);
+    close_run(e);
+    clpi_close(e);
+}
+
+static void store_ends(clpi_emit *e)
+{
+    open_loop(e, "i", e->map->deal.rows, true);
+    clpi_line(e, "const int d0 = %s;", clpi_row_text(e, &e->map->deal));
+    clpi_store_reductions(e);
+    close_rows(e);
+}
+
+static void emit_scans(clpi_emit *e, const clpi_stage *stage)
+{
+    const clpi_deal *d = &e->map->deal;
+    const bool *left_out = made_of_scans(e);
+    const int n_rounds = d->columns / d->column_run;
+    if (!left_out)
+        return;
+    clpi_open_block(e);
+    clpi_renew_lid(e, NULL);
+    declare_runs(e, stage->team_slot);
+    clpi_emit_nodes(e, -1);
+    clpi_open(e, clpi_scans_backwards(e, 1) ? "for (int j = %d; j >= 0; j--)" : "for (int j = 0; j <= %d; j++)", n_rounds - 1);
+    tell_runs(e, left_out);
+    clpi_barrier(e);
+    finish_round(e);
+    if (n_rounds > 1)
+        clpi_barrier(e);
+    clpi_close(e);
+    store_ends(e);
+    clpi_close(e);
+}
+
 void clpi_emit_team(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_deal *d = &e->map->deal;
     bool exchanges = stage->team_slot >= 0;
+    if (clpi_scan_of(e->nest)) {
+        emit_scans(e, stage);
+        return;
+    }
     clpi_open_block(e);
     if (exchanges) {
         clpi_renew_lid(e, NULL);

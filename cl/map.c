@@ -205,12 +205,36 @@ static void map_team(const clpi_cl_schedule *s, const clpi_nest *n, clpi_mapping
     }
 }
 
+static bool reads_scan(const clpi_nest *n, int node)
+{
+    const clpi_node *x = &n->nodes.items[node];
+    for (int i = 0; i < x->n_args; i++)
+        if (n->nodes.items[x->args[i]].kind == CLPI_NODE_SCAN || reads_scan(n, x->args[i]))
+            return true;
+    return false;
+}
+
+/* Scans along rows that are long enough to be shared, none of which takes another's values. */
+static bool is_scanned_by_teams(const clpi_cl_schedule *s, const clpi_nest *n)
+{
+    const clpi_node *scan = clpi_scan_of(n);
+    if (!scan || scan->ix.dim != 1 || n->rank != 2 || n->in_order)
+        return false;
+    const clpi_deal d = clpi_deal_of(s, n->rank, n->extent);
+    bool is_good = d.team > 1 && d.n >= d.team;
+    for (uint32_t i = 0; i < n->nodes.n; i++)
+        is_good = is_good && (n->nodes.items[i].kind != CLPI_NODE_SCAN || !reads_scan(n, (int)i));
+    for (uint32_t o = 0; o < n->outs.n; o++)
+        is_good = is_good && (n->outs.items[o].kind == CLPI_OUT_STORE || n->outs.items[o].kind == CLPI_OUT_LAST);
+    return is_good && !leaves_register(s, n);
+}
+
 /* A group goes over all rows of nests that share them, nest after nest: rows are dealt out, and need no loop around. */
 static clpi_mapping map_group(const clpi_cl_schedule *s, const clpi_nest *n, uint32_t last, bool reduces)
 {
     clpi_mapping m = UNMAPPED;
     order_loops(n, 0, last, &m);
-    if (clpi_is_teamable(n) && (touches_owned(s, n, false) || (reduces && m.n_kept == 1))) {
+    if ((clpi_is_teamable(n) && (touches_owned(s, n, false) || (reduces && m.n_kept == 1))) || is_scanned_by_teams(s, n)) {
         map_team(s, n, &m);
         return m;
     }

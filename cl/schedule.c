@@ -56,22 +56,27 @@ static int team_slot_again(const clpi_cl_schedule *s, const clpi_stages *before,
     return -1;
 }
 
-/* Where the members of teams put their parts of reductions. */
+/* Where the members of teams put their parts of reductions and scans. */
 static bool add_team_slot(clpi_cl_schedule *s, const clpi_stages *before, clpi_stage *stage, clpi_arena *arena)
 {
     const clpi_step *step = stage->step;
     const clpi_nest *n = step->nest;
-    int n_reductions = 0;
+    int n_parts = 0;
     bool is_long = false;
     for (uint32_t o = 0; o < n->outs.n; o++)
         if (n->outs.items[o].kind == CLPI_OUT_REDUCE) {
-            n_reductions++;
+            n_parts++;
             is_long = is_long || clpi_rep_bytes(n->outs.items[o].dtype) > 4;
         }
-    if (n_reductions == 0 || stage->map.deal.team == 1 || stage->map.deal.n == 1)
+    for (uint32_t i = 0; i < n->nodes.n; i++)
+        if (n->nodes.items[i].kind == CLPI_NODE_SCAN) {
+            n_parts++;
+            is_long = is_long || clpi_rep_bytes(n->nodes.items[i].dtype) > 4;
+        }
+    if (n_parts == 0 || stage->map.deal.team == 1 || stage->map.deal.n == 1)
         return true;
     const clp_dtype dtype = is_long ? CLP_U64 : CLP_F32;
-    const int64_t n_elems = (int64_t)n_reductions * stage->map.deal.rows * (int64_t)s->group_size;
+    const int64_t n_elems = (int64_t)n_parts * stage->map.deal.rows * (int64_t)s->group_size;
     stage->team_slot = team_slot_again(s, before, step, dtype, n_elems);
     if (stage->team_slot < 0)
         stage->team_slot = clpi_slot_add(s, arena, dtype, n_elems, step->number, step->number);

@@ -124,7 +124,7 @@ typedef struct clpi_mapping {
                                      squares of both, turned in registers; the last of order, in steps of a square; -1: nothing does */
     int turn_columns;             /* 0: squares have as many columns as lanes; else so many, and the loop over the lanes is inside that over them */
     int chains;                   /* vector: accumulators of each reduction over the lanes, taken in turn: its latency is hidden */
-    bool is_teamed;               /* simt: dealt out as `deal` says; the members of a team reduce their rows together */
+    bool is_teamed;               /* simt: dealt out as `deal` says; the members of a team reduce or scan their rows together */
     bool unrolls_rows, unrolls_columns;   /* teamed: they count arrays in registers, which need constants as indices */
     clpi_deal deal;
     bool is_dealt;                /* simt: the kept dimensions are dealt out; each work-item reduces alone */
@@ -147,7 +147,7 @@ struct clpi_stage {
     clpi_mapping     map;         /* NEST, CHECK */
     clpi_dot_plan    dot;         /* DOT */
     clpi_mapping     pack_a, pack_b;
-    int              team_slot;   /* teamed reductions: each member's part, [reductions][rows][group]; -1: none */
+    int              team_slot;   /* teamed: each member's part of reductions or scans, [of these][rows][group]; -1: none */
     bool             sync_before; /* simt: a barrier */
     clpi_edges       edges;       /* of the whole stage; DOT: of packing x */
     clpi_edges       far;         /* vector: operands that it may store past the caches: a third branch, for when all are full and far */
