@@ -122,12 +122,14 @@ static void store_packed(clpi_emit *e)
         store_lanes(e, p, slot, clpi_dot_lane(p->plan, p->dot), clpi_whole_lanes_text(e, p->plan, p->dot, node));
 }
 
-/* An operand of nothing but elements, which are packed as they lie. */
+/* An operand of nothing but elements, which are packed as they lie. Halves of bytes are taken out first. */
 static bool is_packed_raw(const clpi_emit *e, const packing *p, int value)
 {
     const clpi_nest *n = e->nest;
-    return p->plan->group > 1 && n->nodes.n == 1 && n->nodes.items[value].kind == CLPI_NODE_LOAD && e->map->vector_dim >= 0 &&
-           !n->accesses.items[n->nodes.items[value].access].is_tile && clpi_depends_on(n, value, e->map->vector_dim);
+    if (p->plan->group <= 1 || n->nodes.n != 1 || n->nodes.items[value].kind != CLPI_NODE_LOAD)
+        return false;
+    const clpi_access *a = &n->accesses.items[n->nodes.items[value].access];
+    return !a->is_tile && !clpi_is_packed(e->ir->operands[a->target].dtype) && clpi_depends_on(n, value, e->map->vector_dim);
 }
 
 static void pack(clpi_emit *e, const clpi_stage *stage, bool is_y)
