@@ -38,7 +38,9 @@
  * line in the words of the kernel language (or several, each with its source line, for kernel text). A failed call
  * changes nothing else. All-zero option structs, or NULL, are the defaults.
  *
- * Threads. A context and its kernels and buffers may be used from several threads at once; one builder may not.       */
+ * Threads. A context and its kernels and buffers may be used from several threads at once; one builder may not. Launches of
+ * a context, and copies of its buffers, come one after another in the order of the calls, whatever threads they are from,
+ * on the interpreter too; several contexts work side by side.                                                         */
 #ifndef CLPALLAS_H
 #define CLPALLAS_H
 
@@ -275,7 +277,8 @@ typedef struct clp_run_opts {
 
 /* Runs the kernel over its grid. arrays stand in declaration order, scratch and absent optional operands left out; a
  * scalar is an array of rank 0. Returns when the results are in the arrays. Checks first, and changes nothing when the
- * arrays do not fit the kernel: dtype, rank, dims, overlap of what is written, blocks that lie outside.               */
+ * arrays do not fit the kernel: dtype, rank, dims, overlap of what is written, blocks that lie outside (of maps that read
+ * prefetched data the interpreter and checked code say so, as they run).                                              */
 CLP_API CLP_MUST_CHECK clp_status clp_run(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
                                           const clp_run_opts *opts);
 

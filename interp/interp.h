@@ -11,6 +11,8 @@
 #ifndef CLPI_INTERP_H
 #define CLPI_INTERP_H
 
+#include <pthread.h>
+
 #include "run/backend.h"
 
 typedef struct clpi_run clpi_run;
@@ -33,6 +35,7 @@ struct clpi_step {
 
 typedef struct clpi_exe {
     clpi_host         host;
+    pthread_mutex_t  *turn;             /* the device's, held while a launch runs */
     clpi_arena        arena;
     const clpi_ir    *ir;
     const clpi_plan  *plan;

@@ -122,8 +122,10 @@ static void context_close(clp_context *ctx)
 static clp_status context_new(const clp_context_opts *opts, clp_status (*open)(clp_context *ctx, const void *user),
                               const void *user, clp_context **out_ctx)
 {
-    if (!out_ctx)
+    if (!out_ctx) {
+        snprintf(error_of_new, sizeof error_of_new, "clp_context_new: out_ctx is NULL");
         return CLP_ERR_ARG;
+    }
     *out_ctx = NULL;
     static const clp_context_opts defaults = { .device = NULL };
     opts = opts ? opts : &defaults;

@@ -12,12 +12,16 @@ static const clp_run_opts default_opts = { .order = CLP_ORDER_FORWARD };
 static clp_status check_opts(const clp_event *event, const clp_run_opts *opts)
 {
     clpi_env *env = &event->ctx->env;
-    if (opts->n_dims < 0 || (opts->n_dims > 0 && !opts->dims))
+    if (opts->n_dims < 0)
+        return clpi_fail(env, CLP_ERR_ARG, "n_dims: expected 0 or more, got %d", opts->n_dims);
+    if (opts->n_dims > 0 && !opts->dims)
         return clpi_fail(env, CLP_ERR_ARG, "dims: the list is NULL");
     for (int i = 0; i < opts->n_dims; i++)
         if (!opts->dims[i].name)
             return clpi_fail(env, CLP_ERR_ARG, "dims: a name is NULL");
-    if (opts->n_wait_for < 0 || (opts->n_wait_for > 0 && !opts->wait_for))
+    if (opts->n_wait_for < 0)
+        return clpi_fail(env, CLP_ERR_ARG, "n_wait_for: expected 0 or more, got %d", opts->n_wait_for);
+    if (opts->n_wait_for > 0 && !opts->wait_for)
         return clpi_fail(env, CLP_ERR_ARG, "wait_for: the list is NULL");
     for (int i = 0; i < opts->n_wait_for; i++)
         if (!opts->wait_for[i] || opts->wait_for[i]->ctx != event->ctx)

@@ -302,3 +302,12 @@ Test(kernel, refuses_orders_that_a_device_does_not_have)
     clp_kernel_free(k);
     clp_context_free(ctx);
 }
+
+/* The text is that of the last failure, whatever failed. */
+Test(kernel, a_context_that_goes_nowhere_is_said)
+{
+    clp_context *ctx;
+    cr_expect_eq(clp_context_new(&(clp_context_opts){ .device = "frob" }, &ctx), CLP_ERR_ARG);
+    cr_expect_eq(clp_context_new(NULL, NULL), CLP_ERR_ARG);
+    cr_expect_str_eq(clp_last_error(NULL), "clp_context_new: out_ctx is NULL");
+}

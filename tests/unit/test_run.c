@@ -416,6 +416,8 @@ Test(run, refuses_arguments)
 
     FAILS(&ctx, CLP_ERR_ARG, "wait_for: event 0 is NULL", clp_run(k, good, 2, &(clp_run_opts){ .n_wait_for = 1, .wait_for = (clp_event *[]){ NULL } }));
     FAILS(&ctx, CLP_ERR_ARG, "dims: the list is NULL", clp_run(k, good, 2, &(clp_run_opts){ .n_dims = 1 }));
+    FAILS(&ctx, CLP_ERR_ARG, "n_dims: expected 0 or more, got -1", clp_run(k, good, 2, &(clp_run_opts){ .n_dims = -1 }));
+    FAILS(&ctx, CLP_ERR_ARG, "n_wait_for: expected 0 or more, got -2", clp_run(k, good, 2, &(clp_run_opts){ .n_wait_for = -2 }));
     FAILS(&ctx, CLP_ERR_ARG, "there is no order 9", clp_run(k, good, 2, &(clp_run_opts){ .order = (clp_order)9 }));
 
     clp_buffer_free(buffer);

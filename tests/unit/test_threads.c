@@ -118,6 +118,27 @@ static void *run_again_and_again(void *arg)
     return NULL;
 }
 
+/* Launches on one buffer: they come one after another, so none loses what another has added, or reads half of it. */
+enum { SHARED = 500 };
+static clp_buffer *shared;
+
+static void *add_to_one_buffer(void *arg)
+{
+    worker *w = arg;
+    int64_t n = SHARED;
+    clp_array array = { .dtype = CLP_I32, .rank = 1, .shape = &n, .buffer = shared };
+    for (int round = 0; round < N_ROUNDS; round++)
+        if (clp_run_async(w->kernel, &array, 1, NULL, NULL))
+            wrong(w, "%s (%g, %g)", clp_last_error(w->ctx), 0, 0);
+    int32_t sums[SHARED];
+    if (clp_buffer_read(shared, 0, sums, sizeof sums))
+        wrong(w, "%s (%g, %g)", clp_last_error(w->ctx), 0, 0);
+    for (int i = 1; i < SHARED; i++)
+        if (sums[i] != sums[0])
+            wrong(w, "%s: %g beside %g", "half of a launch was read", sums[i], sums[0]);
+    return NULL;
+}
+
 static void run_threads(clp_context *ctx, clp_kernel *kernel, void *(*work_of)(void *arg))
 {
     pthread_t threads[N_THREADS];
@@ -140,6 +161,18 @@ static void run_on(clp_context *ctx)
         "grid (i = cdiv(N, 16)) { y[...] += a * x[...]; }", NULL, NULL, &kernel));
     run_threads(ctx, kernel, work);
     run_threads(ctx, kernel, run_again_and_again);
+    clp_kernel_free(kernel);
+
+    int32_t sums[SHARED] = { 0 };
+    OK(ctx, clp_kernel_from_text(ctx,
+        "kernel count(inout o: i32[N] block [10] at (i)) grid (i = cdiv(N, 10)) { o[...] += 1; }", NULL, NULL, &kernel));
+    OK(ctx, clp_buffer_new(ctx, sizeof sums, &shared));
+    OK(ctx, clp_buffer_write(shared, 0, sums, sizeof sums));
+    run_threads(ctx, kernel, add_to_one_buffer);
+    OK(ctx, clp_buffer_read(shared, 0, sums, sizeof sums));
+    for (int i = 0; i < SHARED; i++)
+        cr_assert_eq(sums[i], N_THREADS * N_ROUNDS, "o[%d]: expected %d, got %d", i, N_THREADS * N_ROUNDS, (int)sums[i]);
+    clp_buffer_free(shared);
     clp_kernel_free(kernel);
     clp_context_free(ctx);
 }
