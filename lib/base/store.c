@@ -65,9 +65,12 @@ static void path_of(const clpi_store *store, const void *key, size_t n_key, char
 
 /* ---- The folder ---- */
 
-static bool is_ours(const struct stat *s)
+/* Why it is not this user's alone, or NULL. */
+static const char *why_not_ours(const struct stat *s)
 {
-    return s->st_uid == geteuid() && !(s->st_mode & (S_IWGRP | S_IWOTH));
+    if (s->st_uid != geteuid())
+        return "it belongs to another user";
+    return s->st_mode & (S_IWGRP | S_IWOTH) ? "others may write to it" : NULL;
 }
 
 /* Makes the folder and those it stands in. */
@@ -109,9 +112,7 @@ static const char *check_folder(const char *path)
         return strerror(errno);
     if (!S_ISDIR(s.st_mode))
         return "not a folder";
-    if (s.st_uid != geteuid())
-        return "it belongs to another user";
-    return is_ours(&s) ? NULL : "others may write to it";
+    return why_not_ours(&s);
 }
 
 void clpi_store_open(clpi_store *store)
@@ -155,7 +156,7 @@ static int open_entry(const char *path, head *out)
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
         return -1;
-    if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && is_ours(&s) && read_all(file, out, sizeof *out) &&
+    if (fstat(file, &s) == 0 && S_ISREG(s.st_mode) && !why_not_ours(&s) && read_all(file, out, sizeof *out) &&
         !memcmp(out->magic, magic, sizeof magic) && (uint64_t)s.st_size >= sizeof *out) {
         uint64_t n = (uint64_t)s.st_size - sizeof *out;
         if (out->n_key <= n && out->n_value == n - out->n_key)
@@ -305,26 +306,42 @@ static bool named_path(const clpi_store *store, const char *name, const char *en
     return store->folder[0] && n > 0 && n < PATH_BYTES;
 }
 
-bool clpi_store_read(const clpi_store *store, const char *name, clpi_arena *arena, char **out_text, size_t *out_n)
+_Static_assert(CLPI_STORE_FILE_BYTES == UINT64_C(4) << 20, "check_file says how many");
+
+/* Why an open file is not to be read, or NULL. */
+static const char *check_file(int file, size_t *out_n)
+{
+    struct stat s;
+    if (fstat(file, &s) != 0)
+        return strerror(errno);
+    if (!S_ISREG(s.st_mode))
+        return "it is no regular file";
+    if ((uint64_t)s.st_size > CLPI_STORE_FILE_BYTES)
+        return "it is longer than 4 MiB";
+    *out_n = (size_t)s.st_size;
+    return why_not_ours(&s);
+}
+
+const char *clpi_store_read(const clpi_store *store, const char *name, clpi_arena *arena, char **out_text, size_t *out_n)
 {
     char path[PATH_BYTES];
-    struct stat s;
     *out_text = NULL;
     *out_n = 0;
     if (!named_path(store, name, "", path))
-        return false;
+        return NULL;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (file < 0)
-        return false;
-    bool is_usable = fstat(file, &s) == 0 && S_ISREG(s.st_mode) && is_ours(&s) && (uint64_t)s.st_size <= CLPI_STORE_FILE_BYTES;
-    char *text = is_usable ? clpi_arena_alloc(arena, (size_t)s.st_size + 1, 1) : NULL;
-    bool is_read = text && read_all(file, text, (size_t)s.st_size);
+        return errno == ENOENT ? NULL : errno == ELOOP ? "it is a link" : strerror(errno);
+    const char *why = check_file(file, out_n);
+    char *text = why ? NULL : clpi_arena_alloc(arena, *out_n + 1, 1);
+    if (!why && !text)
+        why = "out of memory";
+    errno = 0;
+    if (!why && !read_all(file, text, *out_n))
+        why = errno ? strerror(errno) : "it became shorter while it was read";
     (void)close(file);
-    if (!is_read)
-        return false;
-    *out_text = text;
-    *out_n = (size_t)s.st_size;
-    return true;
+    *out_text = why ? NULL : text;
+    return why;
 }
 
 int clpi_store_lock(const clpi_store *store, const char *name)

@@ -31,9 +31,11 @@ void clpi_store_put(const clpi_store *store, const void *key, size_t n_key, cons
 void clpi_store_drop(const clpi_store *store, const void *key, size_t n_key);     /* an entry that turned out to be of no use */
 
 /* Files of the folder with a name of their own, for people to read and to merge: no entries, never thrown out for room. They
- * are read and appear as entries do, but hold what anybody has written into them: who reads one believes nothing of it. */
-#define CLPI_STORE_FILE_BYTES (UINT64_C(4) << 20)    /* a longer one is not there */
-bool clpi_store_read(const clpi_store *store, const char *name, clpi_arena *arena, char **out_text, size_t *out_n);   /* ends with a zero */
+ * are read and appear as entries do, but hold what anybody has written into them: who reads one believes nothing of it. They
+ * cannot be made again: one that is there and cannot be used is not to be written over.                                  */
+#define CLPI_STORE_FILE_BYTES (UINT64_C(4) << 20)    /* a longer one cannot be used */
+/* The text, which ends with a zero; NULL: there is no such file, or it cannot be used: then why is returned, else NULL. */
+const char *clpi_store_read(const clpi_store *store, const char *name, clpi_arena *arena, char **out_text, size_t *out_n);
 /* Between these two nobody else of those who ask for the same name changes its file; a process that ends lets go. -1: it could
  * not be had in ten seconds, or at all.                                                                                 */
 int  clpi_store_lock(const clpi_store *store, const char *name);

@@ -8,7 +8,7 @@
  *
  * code is the hash of the kernel as the compiler sees it, with the parameters that the caller gave and the defaults of the others.
  * Decides what is believed: nothing but which point of the kernel's lists to take. A line that is no entry, or names values
- * that the lists do not have, is passed over.                                                                           */
+ * that the lists do not have, is passed over. A file that cannot be used is told, and never written over.               */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -144,6 +144,17 @@ static char *next_line(char **at)
     return line;
 }
 
+/* The lines of the file, or NULL; why one that is there cannot be used, or NULL. A zero in it ends nothing. */
+static const char *read_lines(const clpi_store *store, clpi_arena *arena, char **out_text)
+{
+    size_t n;
+    const char *why = clpi_store_read(store, file_name, arena, out_text, &n);
+    for (size_t i = 0; i < n && *out_text; i++)
+        if (!(*out_text)[i])
+            (*out_text)[i] = '?';
+    return why;
+}
+
 /* ---- Entries ---- */
 
 static const char *schedule_name(const clp_context *ctx)
@@ -218,10 +229,14 @@ static const char *read_values(const clpi_choices *choices, const entry *e, clpi
     return NULL;
 }
 
+/* i_line 0: the whole file. */
 static void warn(const clp_kernel *kernel, const clpi_store *store, int i_line, const char *why, clpi_arena *arena)
 {
     const clpi_host *host = &kernel->ctx->host;
-    const char *text = host->dump ? clpi_arena_printf(arena, "%s/%s:%d: not used: %s", store->folder, file_name, i_line, why) : NULL;
+    char line[16] = "";
+    if (i_line)
+        snprintf(line, sizeof line, ":%d", i_line);
+    const char *text = host->dump ? clpi_arena_printf(arena, "%s/%s%s: not used: %s", store->folder, file_name, line, why) : NULL;
     if (text)
         host->dump("tuned", kernel->ir->name, text, host->dump_user);
 }
@@ -233,13 +248,15 @@ clp_status clpi_tuned_find(const clp_kernel *kernel, const int64_t *class, bool 
     entry wanted, e;
     double least = INFINITY;
     char *at, *line;
-    size_t n;
     int64_t *values = CLPI_NEW_N(arena, int64_t, (size_t)clpi_n_open(kernel->choices));
     *out_found = false;
     clpi_store_open(&store);
     if (!values)
         return CLP_ERR_OOM;
-    if (!clpi_store_read(&store, file_name, arena, &at, &n))
+    const char *why_not = read_lines(&store, arena, &at);
+    if (why_not && warns && !arena->failed)
+        warn(kernel, &store, 0, why_not, arena);
+    if (!at)
         return arena->failed ? CLP_ERR_OOM : CLP_OK;
     CLP_TRY(entry_for(kernel, class, arena, &wanted));
     for (int i = 1; (line = next_line(&at)); i++) {
@@ -324,8 +341,7 @@ clp_status clpi_tuned_keep(const clp_kernel *kernel, const int64_t *class, const
 {
     clpi_store store;
     entry e;
-    char *old = NULL;
-    size_t n;
+    char *old;
     *out_why = NULL;
     clpi_store_open(&store);
     CLP_TRY(entry_for(kernel, class, arena, &e));
@@ -341,11 +357,13 @@ clp_status clpi_tuned_keep(const clp_kernel *kernel, const int64_t *class, const
     clpi_str all;
     clpi_str_init(&all, arena->env);
     int lock = clpi_store_lock(&store, file_name);
-    (void)clpi_store_read(&store, file_name, arena, &old, &n);
-    clp_status status = merge(&e, old, arena, &all);
-    if (!status && (lock < 0 || !clpi_store_write(&store, file_name, all.text, all.n)))
-        *out_why = clpi_arena_printf(arena, "%s/%s cannot be written", store.folder, file_name);
+    const char *why = read_lines(&store, arena, &old);
+    clp_status status = why ? CLP_OK : merge(&e, old, arena, &all);
+    if (!status && !why && (lock < 0 || !clpi_store_write(&store, file_name, all.text, all.n)))
+        why = "it cannot be written";
+    if (!status && why)
+        *out_why = clpi_arena_printf(arena, "%s/%s: %s", store.folder, file_name, why);
     clpi_store_unlock(lock);
     clpi_str_done(&all);
-    return status;
+    return arena->failed ? CLP_ERR_OOM : status;
 }

@@ -7,6 +7,7 @@ CLPALLAS_CACHE_DIR=$dir/cache
 CLPALLAS_DEVICE=interp
 export CLPALLAS_CACHE_DIR CLPALLAS_DEVICE
 unset CLPALLAS_CACHE
+umask 022
 
 cat > k.plk <<'END_OF_KERNEL'
 kernel b<b = 1>(out o: i32[N] block [b] at (i)) grid (i = cdiv(N, b)) tune b in [4096] { o[...] = b; }

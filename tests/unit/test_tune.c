@@ -203,26 +203,67 @@ Test(tune, lines_that_are_of_no_use_are_told_and_passed_over)
     close_fixture(&f);
 }
 
-Test(tune, files_of_others_and_places_that_are_no_files_are_not_read)
+/* Puts what cannot be used in place of the file, which stands at `other` then or as it was. */
+static bool make_useless(const char *path, const char *other, const char *how)
 {
+    if (!strcmp(how, "others may write to it"))
+        return chmod(path, 0620) == 0;
+    if (!strcmp(how, "it is longer than 4 MiB"))
+        return truncate(path, (4 << 20) + 1) == 0;
+    if (!strcmp(how, "it is a link"))
+        return rename(path, other) == 0 && symlink(other, path) == 0;
+    return rename(path, other) == 0 && mkfifo(path, 0600) == 0;
+}
+
+/* What trying has found is not made again: a file that cannot be used is told, once, and never written over. */
+Test(tune, a_file_that_cannot_be_used_is_told_and_not_written_over)
+{
+    static const char *const whys[] = { "others may write to it", "it is longer than 4 MiB", "it is a link", "it is no regular file" };
     fixture f;
-    char path[400], other[400];
+    char path[200], other[200], wanted[400];
+    struct stat before, after;
     open_fixture(&f, BLOCKS, NULL);
-    keep(&f, 4096, 16, 1e-6);
     snprintf(path, sizeof path, "%s/tuned.jsonl", f.folder);
     snprintf(other, sizeof other, "%s/other", f.folder);
-    cr_assert_eq(chmod(path, 0622), 0);
+    for (int i = 0; i < 4; i++) {
+        keep(&f, 4096, 16, 1e-6);
+        cr_assert(make_useless(path, other, whys[i]) && lstat(path, &before) == 0, "%s", whys[i]);
+        f.warnings[0] = 0;
+        reopen(&f, BLOCKS, NULL);
+        cr_expect_eq(ran_with(&f, 4096), 1024, "%s: as without the file", whys[i]);
+        ran_with(&f, 10);
+        snprintf(wanted, sizeof wanted, "%s: not used: %s\n", path, whys[i]);
+        cr_expect_str_eq(f.warnings, wanted);
+        clp_tuning *tuning = tune(&f, 64);
+        snprintf(wanted, sizeof wanted, "%s: %s", path, whys[i]);
+        cr_expect_str_eq(clp_tuning_not_kept(tuning), wanted);
+        cr_expect(clp_tuning_try(tuning, 0)->is_best);
+        clp_tuning_free(tuning);
+        cr_expect(lstat(path, &after) == 0 && after.st_ino == before.st_ino && after.st_size == before.st_size, "%s: written over", whys[i]);
+        unlink(path);
+    }
+    keep(&f, 4096, 16, 1e-6);
     reopen(&f, BLOCKS, NULL);
-    cr_expect_eq(ran_with(&f, 4096), 1024, "others may write to it");
-    cr_assert(chmod(path, 0600) == 0 && rename(path, other) == 0 && symlink(other, path) == 0);
+    cr_expect_eq(ran_with(&f, 4096), 16, "a file of one's own");
+    close_fixture(&f);
+}
+
+/* A file with a zero in it, as a crash may leave, has lost no more than that line. */
+Test(tune, a_zero_ends_no_file)
+{
+    fixture f;
+    char path[200];
+    open_fixture(&f, BLOCKS, NULL);
+    keep(&f, 4096, 16, 1e-6);
+    char *good = read_file(&f);
+    snprintf(path, sizeof path, "%s/tuned.jsonl", f.folder);
+    FILE *file = fopen(path, "wb");
+    cr_assert(file && fwrite("a\0b\n", 1, 4, file) == 4 && fputs(good, file) >= 0);
+    fclose(file);
     reopen(&f, BLOCKS, NULL);
-    cr_expect_eq(ran_with(&f, 4096), 1024, "a link");
-    cr_assert(unlink(path) == 0 && mkfifo(path, 0600) == 0);
-    reopen(&f, BLOCKS, NULL);
-    cr_expect_eq(ran_with(&f, 4096), 1024, "a pipe");
-    cr_assert(unlink(path) == 0 && rename(other, path) == 0);
-    reopen(&f, BLOCKS, NULL);
-    cr_expect_eq(ran_with(&f, 4096), 16, "the file itself");
+    cr_expect_eq(ran_with(&f, 4096), 16);
+    keep(&f, 10, 16, 1e-6);
+    cr_expect(strstr(read_file(&f), "\"N\": 4096"), "%s", read_file(&f));
     close_fixture(&f);
 }
 
