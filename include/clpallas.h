@@ -162,8 +162,8 @@ typedef struct clp_context_opts {
 CLP_API CLP_MUST_CHECK clp_status clp_context_new(const clp_context_opts *opts, clp_context **out_ctx);
 CLP_API void clp_context_free(clp_context *ctx);         /* after all its kernels, buffers and events */
 
-/* The text of this thread's last failure on ctx, valid until its next one; "" when there was none. With ctx NULL, the
- * text of this thread's last failed clp_context_new.                                                                 */
+/* The text of this thread's last failure on ctx, valid until its next one and no longer than the thread; "" when there was
+ * none. With ctx NULL, the text of this thread's last failed clp_context_new.                                        */
 CLP_API const char *clp_last_error(const clp_context *ctx);
 
 CLP_API const char *clp_context_device(const clp_context *ctx);  /* "cl:0 pthread-... (Portable Computing Language)" */

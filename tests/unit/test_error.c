@@ -65,6 +65,43 @@ Test(error, threads_see_their_own_text)
     clpi_env_done(&env);
 }
 
+typedef struct visit { clpi_env *env; pthread_t id; bool was_new; } visit;
+
+static void *fail_once(void *user)
+{
+    visit *v = user;
+    v->id = pthread_self();
+    v->was_new = !*clpi_error_text(v->env);
+    clpi_fail(v->env, CLP_ERR_ARG, "a thread's that ends");
+    return NULL;
+}
+
+/* Threads one after another, most of which have the id of one that has ended. */
+Test(error, a_new_thread_has_no_text_of_one_that_ended)
+{
+    enum { N = 50 };
+    failing_alloc memory = { .budget = SIZE_MAX };
+    clpi_env env;
+    visit visits[N];
+    int n_ids = 0;
+    clpi_env_init(&env, failing_alloc_fn, &memory);
+    for (int i = 0; i < N; i++) {
+        pthread_t thread;
+        bool is_known = false;
+        visits[i] = (visit){ .env = &env };
+        cr_assert_eq(pthread_create(&thread, NULL, fail_once, &visits[i]), 0);
+        cr_assert_eq(pthread_join(thread, NULL), 0);
+        cr_expect(visits[i].was_new, "thread %d", i);
+        for (int k = 0; k < i; k++)
+            is_known |= pthread_equal(visits[k].id, visits[i].id) != 0;
+        n_ids += !is_known;
+    }
+    cr_expect_str_eq(clpi_error_text(&env), "", "nor has the one that lives on");
+    cr_expect_eq(memory.n_live, 2 * (size_t)n_ids, "a slot and a text for each id: %d ids, %d live", n_ids, (int)memory.n_live);
+    clpi_env_done(&env);
+    cr_expect_eq(memory.n_live, 0);
+}
+
 Test(error, statuses_have_names)
 {
     cr_expect_str_eq(clp_status_name(CLP_OK), "CLP_OK");
