@@ -73,9 +73,10 @@ int work_open(work *w, bench *b, const bench_row *row)
         return FAILED;
     const char *text = row->arrays;
     int status = DONE;
-    w->n = clp_kernel_n_operands(w->kernel);
-    if (w->n > MAX_OPERANDS)
+    const int n = clp_kernel_n_operands(w->kernel);
+    if (n > MAX_OPERANDS)
         return fail("%s: more than %d operands", row->name, MAX_OPERANDS);
+    w->n = n; /* from here on there are arrays to be closed */
     for (int i = 0; !status && i < w->n; i++) {
         int64_t below;
         double scalar = 0;
