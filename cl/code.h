@@ -51,8 +51,8 @@ typedef struct clpi_code {
     int               fault_words;      /* of a group's record of faults; 0: the code is not checked */
 } clpi_code;
 
-/* The log of `print`: words of 32 bits. Word 0 counts the words asked for so far, also past the end, and so is the place
- * of the next record: 2 at first. Word 1 is the log's size in words, set by the host. Records follow from word 2:
+/* The log of `print`: words of 32 bits. Word 0 is the place of the next record: 2 at first; once a record has found no room,
+ * past the end for good. Word 1 is the log's size in words, set by the host. Records follow from word 2:
  *     op | n words of values | sequence, low | high | step, low | high | values: two words each, low first (clpi_elem)
  * A record is written whole or not at all; a zero op ends the log.                                                      */
 #define CLPI_LOG_WORDS (1u << 20)

@@ -33,26 +33,41 @@ static void emit_value(clpi_emit *e, int tile)
     e->indent -= t->rank;
 }
 
+/* Words of the record; of one that no log has room for, more than there are. */
+static unsigned record_words(const clpi_emit *e, const clpi_step *s)
+{
+    uint64_t words = CLPI_LOG_HEAD;
+    for (int i = 0; i < s->n_args && words <= CLPI_LOG_WORDS; i++) {
+        const clpi_tile *t = &e->p->tiles.items[s->args[i]];
+        uint64_t n = 2;
+        for (int d = 0; d < t->rank; d++)
+            n *= (uint64_t)t->shape[d];
+        words += n;
+    }
+    return words <= CLPI_LOG_WORDS ? (unsigned)words : CLPI_LOG_WORDS + 1;
+}
+
+static const char *claim_text(clpi_emit *e, unsigned words)
+{
+    clpi_str s;
+    clpi_str_init(&s, e->arena->env);
+    clpi_prelude_claim(&e->prelude, &s, "log_words", clpi_text(e, "%uu", words));
+    return clpi_take_text(e, &s);
+}
+
 void clpi_emit_print(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_step *s = stage->step;
-    long long words = 0;
-    for (int i = 0; i < s->n_args; i++) {
-        const clpi_tile *t = &e->p->tiles.items[s->args[i]];
-        long long n = 2;
-        for (int d = 0; d < t->rank; d++)
-            n *= (long long)t->shape[d];
-        words += n;
-    }
+    const unsigned words = record_words(e, s);
     if (clpi_is_simt(e))
         clpi_open(e, "if (lid == 0)");
     else
         clpi_open_block(e);
-    clpi_line(e, "const uint at = atomic_add(log_words, %uu);", (unsigned)(words + CLPI_LOG_HEAD));
-    clpi_open(e, "if (at + %uu <= log_words[1])", (unsigned)(words + CLPI_LOG_HEAD));
+    clpi_line(e, "const uint at = %s;", claim_text(e, words));
+    clpi_open(e, "if (at)");
     clpi_line(e, "__global uint *to = log_words + at;");
     clpi_line(e, "*to++ = %uu;", s->op);
-    clpi_line(e, "*to++ = %uu;", (unsigned)words);
+    clpi_line(e, "*to++ = %uu;", words - CLPI_LOG_HEAD);
     clpi_line(e, "*to++ = (uint)sequence;");
     clpi_line(e, "*to++ = (uint)(sequence >> 32);");
     clpi_line(e, "*to++ = (uint)step;");

@@ -320,6 +320,11 @@ void clpi_prelude_dot(clpi_prelude *p, clpi_str *out, const char *call, clp_dtyp
     put_named(p, out, call, acc, width, (const char *const[]){ sum, x, y }, 3);
 }
 
+void clpi_prelude_claim(clpi_prelude *p, clpi_str *out, const char *log, const char *n)
+{
+    put_named(p, out, "claim", CLP_U32, 1, (const char *const[]){ log, n }, 2);
+}
+
 void clpi_prelude_fetch(clpi_prelude *p, clpi_str *out, const char *address)
 {
     put_named(p, out, "fetch", CLP_U8, 1, &address, 1);

@@ -510,6 +510,19 @@ int $f($T a, int a_index, $T b, int b_index)
     return (b < a) | ((b == a) & convert_int(b_index < a_index));
 }
 
+//# claim u32
+/* The place of n words in a log, which are the caller's then; 0: it is full. What finds no room says so for good, by a count past the end,
+ * and nothing is counted from there on: however many ask, the count comes round to no place that is somebody's. */
+uint $f(volatile __global uint *log, uint n)
+{
+    const uint size = log[1];
+    uint at = log[0], seen;
+    do {
+        seen = at;
+        at = atomic_cmpxchg(log, seen, n <= size && seen <= size - n ? seen + n : size + 1u);
+    } while (at != seen);
+    return n <= size && at <= size - n ? at : 0u;
+}
 //# fetch u8
 /* The line at p comes closer, and nobody waits for it. What OpenCL has for it does nothing in PoCL, whose compiler has something else. */
 void $f(__global const void *p)

@@ -73,6 +73,9 @@ void clpi_prelude_nibble(clpi_prelude *p, clpi_str *out, clp_dtype dtype, const 
 /* Stores one held element (i8 or u8: its low bits) without disturbing its neighbour, whoever writes that. A call, void. */
 void clpi_prelude_nibble_store(clpi_prelude *p, clpi_str *out, const char *pointer, const char *index, const char *value);
 
+/* The place of n words (uint) in a log (code.h), 0: it is full. */
+void clpi_prelude_claim(clpi_prelude *p, clpi_str *out, const char *log, const char *n);
+
 /* Asks for the line that is at address, __global, and waits for nothing: any address will do. A call, void. */
 void clpi_prelude_fetch(clpi_prelude *p, clpi_str *out, const char *address);
 
