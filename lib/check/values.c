@@ -28,10 +28,15 @@ typedef struct evaluated {
     bool           is_float, multiplies;
 } evaluated;
 
+/* A whole number of 192 bits, two's complement, low word first: a tile's worth of products of 64-bit numbers adds up in it. */
+typedef struct whole { uint64_t word[3]; } whole;
+
 /* What one element of a result is made of. */
 typedef struct total {
-    bool      has_non_finite, is_over, has_zero;
-    clpi_elem sum;                    /* or product: i64, u64 */
+    bool     has_non_finite;
+    whole    sum;
+    uint64_t product;                 /* its magnitude */
+    bool     is_negative, has_zero, is_over;      /* is_over: without a zero it fits no dtype, whatever follows */
 } total;
 
 /* ---- Elements ---- */
@@ -125,40 +130,82 @@ static bool wraps(const evaluated *e, int64_t i)
     }
 }
 
+/* ---- Whole numbers ---- */
+
+static whole whole_of(clp_dtype d, clpi_elem e)
+{
+    const uint64_t rest = clpi_is_signed(d) && e.i < 0 ? UINT64_MAX : 0;
+    return (whole){ { e.u, rest, rest } };
+}
+
+static whole whole_add(whole a, whole b)
+{
+    bool carry = false;
+    for (int i = 0; i < 3; i++) {
+        const uint64_t sum = a.word[i] + b.word[i], all = sum + carry;
+        carry = sum < a.word[i] || all < sum;
+        a.word[i] = all;
+    }
+    return a;
+}
+
+static whole whole_negate(whole a)
+{
+    return whole_add((whole){ { ~a.word[0], ~a.word[1], ~a.word[2] } }, (whole){ { 1 } });
+}
+
+/* From products of halves. */
+static whole whole_multiply(uint64_t a, uint64_t b)
+{
+    const uint64_t a_low = a & UINT32_MAX, a_high = a >> 32, b_low = b & UINT32_MAX, b_high = b >> 32;
+    const uint64_t middle = a_high * b_low + (a_low * b_low >> 32), other = a_low * b_high + (middle & UINT32_MAX);
+    return (whole){ { a * b, a_high * b_high + (middle >> 32) + (other >> 32) } };
+}
+
+static uint64_t magnitude(clp_dtype d, clpi_elem e, bool *negates)
+{
+    if (!clpi_is_signed(d) || e.i >= 0)
+        return e.u;
+    *negates = !*negates;
+    return 0 - e.u;
+}
+
 /* ---- Sums ---- */
 
-static void total_init(const evaluated *e, total *t)
+static void total_init(total *t)
 {
-    *t = (total){ .sum.u = e->multiplies };
+    *t = (total){ .product = 1 };
 }
 
 /* One more part: element i of the first operand, times element j of the second where there is one. */
 static void total_take(const evaluated *e, total *t, int64_t i, int64_t j)
 {
     const tile *x = &e->arg[0], *y = e->n_args > 1 ? &e->arg[1] : NULL;
+    bool is_negative = false;
     if (e->is_float) {
         t->has_non_finite |= !is_finite(x, i) || (y && !is_finite(y, j));
         return;
     }
-    clp_dtype wide = clpi_is_signed(e->out.dtype) ? CLP_I64 : CLP_U64;
-    clpi_elem v = int_at(x, i);
-    if (y) {
-        clpi_elem w = int_at(y, j);
-        t->is_over |= mul_wraps(wide, v, w);
-        v.u *= w.u;
+    const uint64_t v = magnitude(x->dtype, int_at(x, i), &is_negative);
+    if (e->multiplies) {
+        t->has_zero |= v == 0;
+        t->is_over |= __builtin_mul_overflow(t->product, v, &t->product);
+        t->is_negative ^= is_negative;
+        return;
     }
-    t->has_zero |= v.u == 0;
-    t->is_over |= e->multiplies ? mul_wraps(wide, t->sum, v) : add_wraps(wide, t->sum, v);
-    t->sum.u = e->multiplies ? t->sum.u * v.u : t->sum.u + v.u;
+    const whole part = whole_multiply(v, y ? magnitude(y->dtype, int_at(y, j), &is_negative) : 1);
+    t->sum = whole_add(t->sum, is_negative ? whole_negate(part) : part);
 }
 
 static bool total_is_wrong(const evaluated *e, const total *t, int64_t lane)
 {
     if (e->is_float)
         return !t->has_non_finite && !is_finite(&e->out, lane);
-    if (e->multiplies && t->has_zero)
-        return false;
-    return t->is_over || t->sum.u != int_at(&e->out, lane).u;
+    if (e->multiplies && (t->has_zero || t->is_over))
+        return !t->has_zero;
+    const whole product = { { t->product } }, out = whole_of(e->out.dtype, int_at(&e->out, lane));
+    const whole value = !e->multiplies ? t->sum : t->is_negative ? whole_negate(product) : product;
+    return memcmp(&value, &out, sizeof out) != 0;
 }
 
 static void reduce(const evaluated *e, total *totals, bool *is_wrong)
@@ -194,7 +241,7 @@ static void scan(const evaluated *e, bool *is_wrong)
     for (int64_t line = 0; n > 0 && line < e->out.n / n; line++) {
         int64_t first = line / step * step * n + line % step;
         total sum;
-        total_init(e, &sum);
+        total_init(&sum);
         for (int64_t k = 0; k < n; k++) {
             int64_t lane = first + (e->op->attr & 1 ? n - 1 - k : k) * step;
             total_take(e, &sum, lane, 0);
@@ -210,7 +257,7 @@ static void dot(const evaluated *e, bool *is_wrong)
     for (int64_t lane = 0; lane < e->out.n; lane++) {
         int64_t batch = lane / (m * n), i = lane / n % m, j = lane % n;
         total sum;
-        total_init(e, &sum);
+        total_init(&sum);
         for (int64_t k = 0; k < n_k; k++)
             total_take(e, &sum, (batch * m + i) * n_k + k, (batch * n_k + k) * n + j);
         is_wrong[lane] = total_is_wrong(e, &sum, lane);
@@ -261,7 +308,7 @@ static bool find_sums(const evaluated *e, clpi_arena *scrap, bool *is_wrong)
     } else {
         total *totals = CLPI_NEW_N(scrap, total, (size_t)e->out.n);
         for (int64_t i = 0; totals && i < e->out.n; i++)
-            total_init(e, &totals[i]);
+            total_init(&totals[i]);
         if (!totals)
             return false;
         reduce(e, totals, is_wrong);

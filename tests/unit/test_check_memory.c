@@ -243,6 +243,53 @@ Test(check_memory, integers_that_wrap)
     overflows("i32", "cast(x, i32) + iota([3])", 5, 0, NULL);
 }
 
+/* What counts of a sum or product is whether its true value fits: what is beyond on the way there may come back. */
+#define SUM "full([3], sum(x[...]))"
+#define PROD "full([3], prod(x[...]))"
+#define DOT "full([3], sum(dot(x[...][None, :], y[...][:, None])))"
+Test(check_memory, sums_of_64_bits_that_wrap)
+{
+    static const struct { const char *dtype, *expression; int64_t x[3], y[3]; const char *part; } rows[] = {
+        { "i64", SUM, { INT64_MAX, 1, -1 }, { 0 }, NULL },
+        { "i64", SUM, { INT64_MIN, INT64_MIN, INT64_MAX }, { 0 }, "`sum` of i64 wraps to 9223372036854775807 in i64" },
+        { "i64", SUM, { INT64_MAX, 1, 0 }, { 0 }, "wraps to -9223372036854775808" },
+        { "u64", SUM, { -1, 0, 0 }, { 0 }, NULL },
+        { "u64", SUM, { -1, 1, 0 }, { 0 }, "wraps to 0" },
+        { "i64", "cumsum(x[...])", { INT64_MAX, 1, -1 }, { 0 }, "wraps to -9223372036854775808" },
+        { "i64", "cumsum(x[...])", { INT64_MAX, -1, 1 }, { 0 }, NULL },
+        { "i64", PROD, { INT64_C(1) << 32, INT64_C(1) << 31, -1 }, { 0 }, NULL },
+        { "i64", PROD, { INT64_C(1) << 32, INT64_C(1) << 31, 1 }, { 0 }, "wraps to -9223372036854775808" },
+        { "i64", PROD, { INT64_C(1) << 32, INT64_C(1) << 32, 1 }, { 0 }, "wraps to 0" },
+        { "i64", PROD, { INT64_C(1) << 32, INT64_C(1) << 32, 0 }, { 0 }, NULL },
+        { "u64", PROD, { INT64_C(1) << 32, INT64_C(1) << 31, 1 }, { 0 }, NULL },
+        { "i64", DOT, { INT64_C(1) << 40, -(INT64_C(1) << 40), 5 }, { INT64_C(1) << 40, INT64_C(1) << 40, 1 }, NULL },
+        { "i64", DOT, { INT64_MIN, INT64_MIN, 3 }, { INT64_MIN, INT64_MAX, INT64_MIN }, "`dot` of i64 wraps to 0" },
+        { "i64", DOT, { INT64_MIN, INT64_MAX, 1 }, { INT64_MAX, INT64_MIN + 1, INT64_MAX }, "`dot` of i64 wraps to -2" },
+        { "i64", DOT, { INT64_MAX, INT64_MIN, INT64_MIN }, { INT64_MAX, INT64_MAX, -1 }, NULL },
+        { "i64", DOT, { INT64_C(1) << 32, 0, 5 }, { INT64_C(1) << 32, 0, 1 }, "`dot` of i64 wraps to 5" },
+        { "i64", DOT, { INT64_MAX, INT64_MIN, 7 }, { INT64_MIN, INT64_MIN, INT64_MIN / 8 }, NULL },
+        { "i64", DOT, { INT64_MIN, INT64_MIN, -1 }, { INT64_MIN, INT64_MAX, INT64_MIN }, "`dot` of i64 wraps to 0" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        checking t;
+        char text[300];
+        int64_t x[3], y[3], o[3];
+        memcpy(x, rows[i].x, sizeof x);
+        memcpy(y, rows[i].y, sizeof y);
+        const clp_dtype d = clp_dtype_from_name(rows[i].dtype);
+        clp_array arrays[] = { VECTOR(d, x, 3), VECTOR(d, y, 3), VECTOR(d, o, 3) };
+        snprintf(text, sizeof text, "kernel k(in x: %s[3], in y: %s[3], out o: %s[3]) grid () { o[...] = %s; }", rows[i].dtype, rows[i].dtype,
+                 rows[i].dtype, rows[i].expression);
+        checking_open(&t, "interp", text);
+        checking_run(&t, arrays, 3, CLP_CHECK_OVERFLOW);
+        if (rows[i].part)
+            FINDS(&t, CLP_FINDING_OVERFLOW, rows[i].part);
+        else
+            FINDS_NOTHING(&t);
+        checking_close(&t);
+    }
+}
+
 Test(check_memory, division_by_zero_of_integers)
 {
     checking t;
