@@ -224,49 +224,32 @@ static int make_scalar(tool_array *a, const clp_operand_info *info, const char *
 
 /* ---- Sizes ---- */
 
-/* A shape expression of the form mul * dim + add; false for any other. */
-static bool as_line(const clpi_ir *ir, clp_val v, int *dim, int64_t *mul, int64_t *add)
+static int fail_dim(const job *j, int i, int d, int dim)
 {
-    const clpi_op *op = clpi_op_at(ir, v);
-    const clp_val *args = clpi_args(ir, op);
-    int64_t c;
-    if (op->kind == CLP_OP_dim) {
-        *dim = (int)op->attr;
-        *mul = 1;
-        *add = 0;
-        return true;
-    }
-    if (op->kind != CLP_OP_add && op->kind != CLP_OP_mul && op->kind != CLP_OP_sub)
-        return false;
-    int line = 0;
-    if (clpi_const_int(ir, args[0], &c) && op->kind != CLP_OP_sub)
-        line = 1;
-    else if (!clpi_const_int(ir, args[1], &c))
-        return false;
-    if (!as_line(ir, args[line], dim, mul, add))
-        return false;
-    if (op->kind == CLP_OP_mul) {
-        *mul *= c;
-        *add *= c;
-    } else {
-        *add += op->kind == CLP_OP_add ? c : -c;
-    }
-    return true;
+    clpi_str s;
+    clpi_str_init(&s, &j->ctx->env);
+    clpi_dim_message(j->ir, job_operand(j, i), d, dim, j->arrays[i].shape[d], &s);
+    const int status = s.failed ? fail("out of memory") : fail("%s", s.text);
+    clpi_str_done(&s);
+    return status;
 }
 
-static void dims_from_arrays(const job *j, int64_t *size, bool *known)
+/* As the plan binds dims, from the arrays that are there: those that show a dim alone come first. */
+static int dims_shown(const job *j, bool alone, int64_t *size, bool *known)
 {
     for (int i = 0; i < j->n; i++) {
         const clpi_operand *x = &j->ir->operands[job_operand(j, i)];
         for (int d = 0; j->arrays[i].array.data && d < x->rank; d++) {
             int dim;
             int64_t mul, add;
-            if (!as_line(j->ir, x->shape[d], &dim, &mul, &add) || known[dim] || mul == 0)
+            if (!clpi_dim_form(j->ir, x->shape[d], &dim, &mul, &add) || known[dim] || (alone && (mul != 1 || add != 0)))
                 continue;
-            size[dim] = (j->arrays[i].shape[d] - add) / mul;
+            if (!clpi_dim_solve(j->arrays[i].shape[d], mul, add, &size[dim]))
+                return fail_dim(j, i, d, dim);
             known[dim] = true;
         }
     }
+    return DONE;
 }
 
 static int dims_from_options(job *j, int64_t *size, bool *known)
@@ -403,8 +386,8 @@ static int solve_sizes(job *j, sizes *s)
     s->known = CLPI_NEW_N(&s->arena, bool, (size_t)j->ir->n_dims);
     if (!s->bound || !s->known)
         return fail("out of memory");
-    dims_from_arrays(j, s->bound->dim, s->known);
-    if (dims_from_options(j, s->bound->dim, s->known))
+    if (dims_shown(j, true, s->bound->dim, s->known) || dims_shown(j, false, s->bound->dim, s->known) ||
+        dims_from_options(j, s->bound->dim, s->known))
         return FAILED;
     for (int i = 0; i < j->n; i++) {
         const int operand = job_operand(j, i);

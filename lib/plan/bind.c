@@ -163,14 +163,10 @@ static const clp_dim *dim_given(const binder *b, const char *name)
 static clp_status fail_dim_form(const binder *b, int dim)
 {
     const clpi_dim_bind *bind = &b->plan->dims[dim];
-    const clpi_operand *x = &b->ir->operands[bind->operand];
     clpi_str s;
     clpi_str_init(&s, b->env);
-    clpi_expr_print(b->ir, x->shape[bind->dim], &s);
-    clp_status status = s.failed ? CLP_ERR_OOM
-                                 : clpi_fail(b->env, CLP_ERR_ARG, "%s: dimension %d is %s: no %s gives %lld", x->name,
-                                             bind->dim, s.text, b->ir->dims[dim],
-                                             (long long)b->bound->operands[bind->operand].size[bind->dim]);
+    clpi_dim_message(b->ir, bind->operand, bind->dim, dim, b->bound->operands[bind->operand].size[bind->dim], &s);
+    clp_status status = s.failed ? CLP_ERR_OOM : clpi_fail(b->env, CLP_ERR_ARG, "%s", s.text);
     clpi_str_done(&s);
     return status;
 }
@@ -179,16 +175,14 @@ static clp_status bind_dim(const binder *b, int dim)
 {
     const clpi_dim_bind *bind = &b->plan->dims[dim];
     const clp_dim *given = dim_given(b, b->ir->dims[dim]);
-    int64_t *size = &b->bound->dim[dim], rest;
+    int64_t *size = &b->bound->dim[dim];
     if (bind->operand < 0) {
         if (!given)
             return clpi_fail(b->env, CLP_ERR_ARG, "%s: no array shows this dim; its size must be given", b->ir->dims[dim]);
         *size = given->size;
     } else {
-        if (__builtin_sub_overflow(b->bound->operands[bind->operand].size[bind->dim], bind->add, &rest) ||
-            (bind->mul == -1 && rest == INT64_MIN) || rest % bind->mul != 0 || rest / bind->mul < 0)
+        if (!clpi_dim_solve(b->bound->operands[bind->operand].size[bind->dim], bind->mul, bind->add, size))
             return fail_dim_form(b, dim);
-        *size = rest / bind->mul;
         if (given && given->size != *size)
             return clpi_fail(b->env, CLP_ERR_ARG, "%s is %lld (from %s), given as %lld", b->ir->dims[dim],
                              (long long)*size, b->ir->operands[bind->operand].name, (long long)given->size);
@@ -408,7 +402,6 @@ bool clpi_dims_of(const clpi_plan *plan, const clpi_launch_args *args, int64_t *
         const clpi_dim_bind *bind = &plan->dims[i];
         const clp_dim *given = bind->operand < 0 ? dim_given(&b, ir->dims[i]) : NULL;
         const int number = bind->operand < 0 ? -1 : clpi_array_number(ir, bind->operand);
-        int64_t rest;
         if (bind->operand < 0 && !given)
             return false;
         if (given) {
@@ -416,9 +409,8 @@ bool clpi_dims_of(const clpi_plan *plan, const clpi_launch_args *args, int64_t *
         } else {
             const clp_array *array = number < args->n_arrays ? &args->arrays[number] : NULL;
             if (!array || array->rank != ir->operands[bind->operand].rank || !array->shape ||
-                __builtin_sub_overflow(array->shape[bind->dim], bind->add, &rest) || rest == INT64_MIN || rest % bind->mul != 0)
+                !clpi_dim_solve(array->shape[bind->dim], bind->mul, bind->add, &out_dims[i]))
                 return false;
-            out_dims[i] = rest / bind->mul;
         }
         if (out_dims[i] < 0 || out_dims[i] > CLPI_MAX_SIZE)
             return false;

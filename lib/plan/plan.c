@@ -150,8 +150,8 @@ static clp_status check_header(const clpi_plan *plan, clpi_arena *arena)
 
 /* ---- Dims ---- */
 
-/* v as mul * N + add of one dim N. Walks from the outside in: at each step the whole is mul * v + add. */
-static bool dim_form(const clpi_ir *ir, clp_val v, int *out_dim, int64_t *out_mul, int64_t *out_add)
+/* Walks from the outside in: at each step the whole is mul * v + add. */
+bool clpi_dim_form(const clpi_ir *ir, clp_val v, int *out_dim, int64_t *out_mul, int64_t *out_add)
 {
     int64_t mul = 1, add = 0, c, part;
     for (;;) {
@@ -183,6 +183,24 @@ static bool dim_form(const clpi_ir *ir, clp_val v, int *out_dim, int64_t *out_mu
     }
 }
 
+bool clpi_dim_solve(int64_t size, int64_t mul, int64_t add, int64_t *out_n)
+{
+    int64_t rest;
+    *out_n = 0;
+    if (__builtin_sub_overflow(size, add, &rest) || (mul == -1 && rest == INT64_MIN) || rest % mul != 0 || rest / mul < 0)
+        return false;
+    *out_n = rest / mul;
+    return true;
+}
+
+void clpi_dim_message(const clpi_ir *ir, int operand, int d, int dim, int64_t size, clpi_str *s)
+{
+    const clpi_operand *x = &ir->operands[operand];
+    clpi_str_add(s, "%s: dimension %d is ", x->name, d);
+    clpi_expr_print(ir, x->shape[d], s);
+    clpi_str_add(s, ": no %s gives %lld", ir->dims[dim], (long long)size);
+}
+
 static void bind_dims_shown(clpi_plan *plan, bool alone)
 {
     const clpi_ir *ir = plan->ir;
@@ -191,7 +209,7 @@ static void bind_dims_shown(clpi_plan *plan, bool alone)
         for (int d = 0; x->role != CLP_SCRATCH && d < x->rank; d++) {
             int dim;
             int64_t mul, add;
-            if (!dim_form(ir, x->shape[d], &dim, &mul, &add) || plan->dims[dim].operand >= 0)
+            if (!clpi_dim_form(ir, x->shape[d], &dim, &mul, &add) || plan->dims[dim].operand >= 0)
                 continue;
             if (!alone || (mul == 1 && add == 0))
                 plan->dims[dim] = (clpi_dim_bind){ i, d, mul, add };

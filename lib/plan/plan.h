@@ -25,6 +25,13 @@ typedef enum clpi_when {
  * first that shows it so; every other place it stands in is checked. operand -1: the caller must name it.             */
 typedef struct clpi_dim_bind { int operand, dim; int64_t mul, add; } clpi_dim_bind;
 
+/* v as mul * N + add of one dim N, mul not 0; false: it has another form, or numbers too large. */
+bool clpi_dim_form(const clpi_ir *ir, clp_val v, int *out_dim, int64_t *out_mul, int64_t *out_add);
+/* The N of which mul * N + add is size; false: there is none, or it is negative. */
+bool clpi_dim_solve(int64_t size, int64_t mul, int64_t add, int64_t *out_n);
+/* Of the dimension for which there is none: "x: dimension 0 is 2 * N: no N gives 7". */
+void clpi_dim_message(const clpi_ir *ir, int operand, int d, int dim, int64_t size, clpi_str *s);
+
 typedef struct clpi_plan {
     const clpi_ir *ir;
     clpi_dim_bind *dims;          /* [ir->n_dims] */

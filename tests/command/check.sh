@@ -15,6 +15,10 @@ grid (i = cdiv(N, 8)) { x[...] = s * x[...]; }
 kernel pick(prefetch idx: i32[N], in x: i32[R, 4] block [_, 4] at (idx[i], 0), out o: i32[N, 4] block [_, 4] at (i, 0))
 grid (i = N) { o[...] = x[...]; }
 
+kernel rest(in x: i32[8 - N], out o: i32[N] block [1] at (i)) grid (i = N) { o[...] = i; }
+kernel less(in x: i32[-(N - 3) * 2 + 9], out o: i32[N] block [1] at (i)) grid (i = N) { o[...] = i; }
+kernel pairs(in x: i32[2 * (N + 1)], in y: i32[N], out o: i32[N] block [1] at (i)) grid (i = N) { o[...] = i; }
+
 kernel talk(out o: i32[N] block [1] at (i)) grid (i = N) { print("program {}", i); o[...] = i; }
 END
 echo 'kernel bad(in x: f32[N] block [8] at (i)) grid (i = cdiv(N, 8)) { x[...] = 0; }' > bad.plk
@@ -45,6 +49,13 @@ expect 0 "[0 2 4]" -- run two.plk:double $on -p b=1 -i x=iota:3 -o o
 expect 0 "[0 2 4]" -- run two.plk:double $on --order reverse -p b=1 -i x=iota:3
 expect 0 "[[ 0  0  1]" -- run two.plk:number $on --dim M=3,N=3
 expect 0 "[0.  0.5" -- run two.plk:scaled $on -s s=0.5 -i x=iota:9
+expect 0 "[0 1 2]" -- run two.plk:rest $on -i x=ones:5
+expect 0 "[0 1 2 3]" -- run two.plk:less $on -i x=ones:7
+expect 1 "x: dimension 0 is -(N - 3) * 2 + 9: no N gives 6" -- run two.plk:less $on -i x=ones:6
+expect 1 "x: dimension 0 is 8 - N: no N gives 9" -- run two.plk:rest $on -i x=ones:9
+expect 1 "x: dimension 0 is 2 * (N + 1): no N gives 7" -- run two.plk:pairs $on -i x=ones:7 -i y=ones
+expect 1 "x: expected size 2 * (N + 1) = 8 in dimension 0, got 6" -- run two.plk:pairs $on -i x=ones:6 -i y=ones:3
+expect 0 "[0 1]" -- run two.plk:pairs $on -i x=ones:6 -i y=ones
 expect 0 "program 2" -- run two.plk:talk $on --dim N=3 --quiet
 expect 0 "" -- run two.plk:double $on -i x=iota:6 -o o=o.npy
 expect 0 "[ 0  4  8 12 16 20]" -- run two.plk:double $on -i x=o.npy
