@@ -172,6 +172,7 @@ static void close_side(side *s)
     for (int k = 0; k < MAX_TOGETHER; k++)
         if (s->mem[k])
             s->backend->release(s->mem[k]);
+    clpi_plan_done(s->plan);
 }
 
 static clp_status run_on_interpreter(bisector *b, side *s)

@@ -39,6 +39,7 @@ clp_status clpi_outside_check(clpi_bound *bound, clpi_arena *arena);
 /* What is remembered of a launch: grid, box, header values, sequences, steps, all_full of each operand, and that `require` and
  * the check of blocks found nothing. It follows from what is bound before: dims, scalars and the box that args ask for.  */
 clp_status clpi_memo_new(const clpi_plan *plan, clpi_arena *arena, clpi_memo **out_memo);
+void clpi_memo_done(clpi_memo *memo);
 bool clpi_memo_find(clpi_bound *bound, const clpi_launch_args *args);      /* true: there was such a launch; all that is set */
 void clpi_memo_add(const clpi_bound *bound, const clpi_launch_args *args);
 

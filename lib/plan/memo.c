@@ -50,11 +50,11 @@ static bool entry_new(const clpi_memo *memo, const clpi_ir *ir, clpi_arena *aren
 clp_status clpi_memo_new(const clpi_plan *plan, clpi_arena *arena, clpi_memo **out_memo)
 {
     const clpi_ir *ir = plan->ir;
-    clpi_memo *memo = *out_memo = CLPI_NEW(arena, clpi_memo);
+    clpi_memo *memo = CLPI_NEW(arena, clpi_memo);
     int *scalars = CLPI_NEW_N(arena, int, (size_t)ir->n_operands);
+    *out_memo = NULL;
     if (!memo || !scalars)
         return CLP_ERR_OOM;
-    memo->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     memo->scalars = scalars;
     for (int i = 0; i < ir->n_operands; i++)
         if (ir->operands[i].role == CLP_SCALAR && header_reads(ir, i))
@@ -63,7 +63,14 @@ clp_status clpi_memo_new(const clpi_plan *plan, clpi_arena *arena, clpi_memo **o
     for (int e = 0; e < N_ENTRIES; e++)
         if (!entry_new(memo, ir, arena, &memo->entries[e]))
             return CLP_ERR_OOM;
+    memo->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    *out_memo = memo;
     return CLP_OK;
+}
+
+void clpi_memo_done(clpi_memo *memo)
+{
+    pthread_mutex_destroy(&memo->lock);
 }
 
 static bool is_of(const entry *e, const clpi_bound *bound, const clpi_launch_args *args)

@@ -275,6 +275,12 @@ clp_status clpi_plan_new(const clpi_ir *ir, clpi_arena *arena, clpi_plan **out_p
     return CLP_OK;
 }
 
+void clpi_plan_done(clpi_plan *plan)
+{
+    if (plan)
+        clpi_memo_done(plan->memo);
+}
+
 bool clpi_block_reads_data(const clpi_plan *plan, int operand)
 {
     const clpi_operand *x = &plan->ir->operands[operand];

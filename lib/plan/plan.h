@@ -48,8 +48,10 @@ typedef struct clpi_plan {
     clpi_memo     *memo;
 } clpi_plan;
 
-/* INVALID: too many axes, sizes or conditions that cannot be known at launch. The plan lives as long as ir and arena. */
+/* INVALID: too many axes, sizes or conditions that cannot be known at launch. The plan stands in arena, on ir, and is done with
+ * before they are.                                                                                                       */
 clp_status clpi_plan_new(const clpi_ir *ir, clpi_arena *arena, clpi_plan **out_plan);
+void clpi_plan_done(clpi_plan *plan);                                /* NULL: there is none */
 bool clpi_block_reads_data(const clpi_plan *plan, int operand);      /* where it stands is known to the program only */
 void       clpi_plan_print(const clpi_plan *plan, clpi_str *s);                         /* `clpallas emit --plan` */
 void       clpi_expr_print(const clpi_ir *ir, clp_val v, clpi_str *s);                  /* a header value as an expression: "2 * N + 1" */

@@ -242,6 +242,7 @@ void clp_kernel_free(clp_kernel *kernel)
     if (kernel->exe)
         ctx->backend->discard(kernel->exe);
     pthread_mutex_destroy(&kernel->building);
+    clpi_plan_done(kernel->plan);
     clpi_arena_done(&kernel->arena);
     script_drop(kernel->script);
     clpi_free(&ctx->env, kernel, 1, sizeof *kernel);

@@ -46,6 +46,7 @@ static inline void planned_ok(planned *p, const char *text)
 
 static inline void planned_done(planned *p)
 {
+    clpi_plan_done(p->plan);
     clpi_arena_done(&p->arena);
     clpi_env_done(&p->env);
 }

@@ -269,6 +269,7 @@ Test(prove, batches)
                    "}");
     clpi_ir *batched;
     const bool chosen[] = { true, false, true, false };
+    clpi_plan_done(p.plan);
     cr_assert(!clpi_ir_batch(p.ir, &p.arena, chosen, &batched) && !clpi_verify(batched, CLP_ERR_INTERNAL) && !clpi_simplify(batched, &p.arena) &&
               !clpi_plan_new(batched, &p.arena, &p.plan));
     p.ir = batched;
