@@ -10,6 +10,7 @@
  *     traffic     blocks fetched anew, and the memory's own pace
  *     balance     sequences are dealt out to the units; the last round may leave most of them idle
  *     overhead    of each program                                                                                       */
+#include <assert.h>
 #include <math.h>
 
 #include "plan/work.h"
@@ -65,7 +66,7 @@ static product product_of(const machine *on, const clpi_limits *l, const clpi_ir
 {
     enum { GROUP = 64 };          /* rows, and columns, that a group of a GPU has at once */
     const clpi_type *x = clpi_type_of(ir, clpi_args(ir, op)[0]), *z = &ir->types.items[op->type];
-    const int64_t m = z->rank >= 2 ? z->shape[z->rank - 2] : 1, n = z->rank >= 1 ? z->shape[z->rank - 1] : 1;
+    const int64_t m = z->shape[z->rank - 2], n = z->shape[z->rank - 1];
     product p = { .m = (double)m, .n = (double)n, .k = (double)x->shape[x->rank - 1], .rows = GROUP,
                   .columns = n <= GROUP / 2 ? GROUP / 2 : GROUP, .sums = 1 };
     if (on->lanes == 0)
@@ -133,6 +134,7 @@ static double dot_cycles(const machine *on, const clpi_limits *l, const clpi_ir 
 {
     enum { RUNS_AHEAD = 8, ROW_BEGINS = 30 };
     const clpi_type *z = &ir->types.items[op->type];
+    assert(z->rank >= 2);         /* rule_dot */
     const product p = product_of(on, l, ir, op);
     double batch = 1;
     for (int d = 0; d < z->rank - 2; d++)
