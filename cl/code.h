@@ -62,7 +62,7 @@ typedef struct clpi_code {
  *     how many | what | program ids, n_axes | index, one of each subscript
  * The first is always written, the rest when it is not 0, of the first fault; since a group runs its sequences in order, that
  * is the first in the order of its programs. what: the op, an access or an assert; -1 - operand: a block outside its array. */
-enum { CLPI_FAULT_COUNT, CLPI_FAULT_WHAT, CLPI_FAULT_PROGRAM };
+enum { CLPI_RECORD_COUNT, CLPI_RECORD_WHAT, CLPI_RECORD_PROGRAM };
 
 /* The codes of kernels of one text, in arena: nest, schedule, emit. No device needed. The kernels have names of their own and
  * the same math_fast. text.c */

@@ -367,7 +367,7 @@ static int fault_words(const clpi_program *p)
     int n_index = 0;
     for (int i = 0; i < p->ir->n_operands; i++)
         n_index = p->ir->operands[i].ref_rank > n_index ? p->ir->operands[i].ref_rank : n_index;
-    return p->is_checked ? CLPI_FAULT_PROGRAM + p->ir->n_axes + n_index : 0;
+    return p->is_checked ? CLPI_RECORD_PROGRAM + p->ir->n_axes + n_index : 0;
 }
 
 /* One kernel behind the others: what its body asks for goes to the prelude and the types that all share. */

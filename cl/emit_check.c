@@ -7,9 +7,9 @@
 
 void clpi_emit_fault(clpi_emit *e, long long what, const char *const *index, int n_index)
 {
-    int at = CLPI_FAULT_PROGRAM;
+    int at = CLPI_RECORD_PROGRAM;
     clpi_open(e, clpi_is_simt(e) ? "if (lid == 0 && n_faults == 0)" : "if (n_faults == 0)");
-    clpi_line(e, "fault[%d] = %lld;", CLPI_FAULT_WHAT, what);
+    clpi_line(e, "fault[%d] = %lld;", CLPI_RECORD_WHAT, what);
     for (int i = 0; i < e->ir->n_axes; i++)
         clpi_line(e, "fault[%d] = %s_id;", at++, e->ir->axes[i].name);
     for (int i = 0; i < n_index; i++)

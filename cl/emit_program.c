@@ -479,7 +479,7 @@ void clpi_emit_kernel(clpi_emit *e)
     clpi_close(e);
     emit_drain(e);
     if (e->p->is_checked)
-        clpi_line(e, clpi_is_simt(e) ? "if (get_local_id(0) == 0)\n        fault[%d] = n_faults;" : "fault[%d] = n_faults;", CLPI_FAULT_COUNT);
+        clpi_line(e, clpi_is_simt(e) ? "if (get_local_id(0) == 0)\n        fault[%d] = n_faults;" : "fault[%d] = n_faults;", CLPI_RECORD_COUNT);
     if (e->s->limits.loop_rounds > 0)
         emit_cut(e);
 }

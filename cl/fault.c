@@ -26,8 +26,8 @@ static bool read_prefetched(void *user, int operand, const int64_t *index, int64
 
 static void message(reader *r, const int64_t *record, clpi_str *s)
 {
-    int64_t what = record[CLPI_FAULT_WHAT];
-    const int64_t *program = record + CLPI_FAULT_PROGRAM, *index = program + r->exe->ir->n_axes;
+    int64_t what = record[CLPI_RECORD_WHAT];
+    const int64_t *program = record + CLPI_RECORD_PROGRAM, *index = program + r->exe->ir->n_axes;
     if (what < 0)
         clpi_window_message(r->bound, (int)(-1 - what), program, &(clpi_prefetch){ read_prefetched, r }, s);
     else if (r->exe->ir->ops.items[what].kind == CLP_OP_assert)
@@ -40,7 +40,7 @@ static void message(reader *r, const int64_t *record, clpi_str *s)
 static bool is_earlier(const clpi_plan *plan, const int64_t *a, const int64_t *b)
 {
     for (int i = 0; i < plan->n_parallel; i++) {
-        int at = CLPI_FAULT_PROGRAM + plan->parallel[i];
+        int at = CLPI_RECORD_PROGRAM + plan->parallel[i];
         if (a[at] != b[at])
             return a[at] < b[at];
     }
@@ -59,9 +59,9 @@ clp_status clpi_cl_report_faults(const clpi_cl_exe *exe, const clpi_bound *bound
     clpi_str_init(&text, host->env);
     for (uint64_t g = 0; g < n_groups; g++) {
         const int64_t *record = faults + g * (uint64_t)exe->code->fault_words;
-        if (record[CLPI_FAULT_COUNT] == 0)
+        if (record[CLPI_RECORD_COUNT] == 0)
             continue;
-        n_faults += record[CLPI_FAULT_COUNT];
+        n_faults += record[CLPI_RECORD_COUNT];
         if (!first || is_earlier(exe->plan, record, first))
             first = record;
         if (host->dump) {

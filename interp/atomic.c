@@ -21,9 +21,9 @@ static clpi_op_kind combined_by(clpi_op_kind kind)
     }
 }
 
-static bool eval_atomic(clpi_run *run, const clpi_step *s)
+static bool eval_atomic(clpi_run *run, const clpi_eval_step *s)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     const clpi_held *held = &clpi_held_of[x->dtype];
     uint8_t *data = run->refs[x->operand].data;
     clpi_op_kind kind = run->exe->ir->ops.items[s->op].kind, by = combined_by(kind);
@@ -31,7 +31,7 @@ static bool eval_atomic(clpi_run *run, const clpi_step *s)
     void *out = run->val[s->out];
     int64_t *at;
     uint8_t *state;
-    if (!clpi_access_lanes(run, s, x, &at, &state))
+    if (!clpi_ref_access_lanes(run, s, x, &at, &state))
         return false;
     if (run->watch)
         clpi_watch_lanes(run, s, CLPI_TOUCH_ATOMIC, at, state);
@@ -55,15 +55,15 @@ static bool eval_atomic(clpi_run *run, const clpi_step *s)
 }
 
 /* The commonest case at speed: adding to i32 or u32. */
-static bool eval_add_i32(clpi_run *run, const clpi_step *s)
+static bool eval_add_i32(clpi_run *run, const clpi_eval_step *s)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     uint8_t *data = run->refs[x->operand].data;
     const uint32_t *values = run->val[x->value[0]];
     uint32_t *out = run->val[s->out];
     int64_t *at;
     uint8_t *state;
-    if (!clpi_access_lanes(run, s, x, &at, &state))
+    if (!clpi_ref_access_lanes(run, s, x, &at, &state))
         return false;
     if (run->watch)
         clpi_watch_lanes(run, s, CLPI_TOUCH_ATOMIC, at, state);
@@ -80,9 +80,9 @@ static bool eval_add_i32(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-clp_status clpi_prepare_atomic(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_atomic(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
-    clpi_access *x = clpi_access_new(c, op, s);
+    clpi_ref_access *x = clpi_ref_access_new(c, op, s);
     if (!x)
         return CLP_ERR_OOM;
     for (int i = 0; i < (op->kind == CLP_OP_atomic_cas ? 2 : 1); i++)

@@ -176,7 +176,7 @@ static clp_status make_steps(clpi_compiler *c, uint32_t begin, uint32_t end)
         c->is_hoisted[i] = holds_for_launch(c, op);
         if (!makes_step(c, i))
             continue;
-        clpi_step step = { .op = i, .n = 1 };
+        clpi_eval_step step = { .op = i, .n = 1 };
         if (op->type) {
             step.out = c->root[i];
             step.n = clpi_type_elems(&ir->types.items[op->type]);

@@ -21,10 +21,10 @@ typedef struct product {
     clpi_loop_fn to_acc_a, to_acc_b;       /* conversions of operands; NULL: held as accumulated */
     size_t a_bytes, b_bytes, acc_bytes;    /* of a held element */
     void (*multiply)(const struct product *x, const void *a, const void *b, void *c, void *temp);
-    const clpi_dot_unit *unit;
+    const clpi_micro_kernel *unit;
 } product;
 
-static const clpi_dot_unit *unit_here(void)
+static const clpi_micro_kernel *unit_here(void)
 {
 #if defined(CLPI_HAS_AVX512)
     if (__builtin_cpu_supports("avx512f"))
@@ -103,7 +103,7 @@ static void pack(const product *x, const float *b, int64_t n, int64_t k, int64_t
 /* A register tile that is cut off: by way of a whole one. */
 static void cut_tile(const product *x, int64_t m, int64_t n, int64_t k, const float *a, const float *b, float *c, float *rows)
 {
-    const clpi_dot_unit *u = x->unit;
+    const clpi_micro_kernel *u = x->unit;
     float sums[CLPI_DOT_MAX_M * CLPI_DOT_MAX_N] = { 0 };
     if (m < u->m) {
         memset(rows, 0, (size_t)(u->m * k) * sizeof *rows);
@@ -121,7 +121,7 @@ static void cut_tile(const product *x, int64_t m, int64_t n, int64_t k, const fl
 
 static void blocked_f32(const product *x, const void *pa, const void *pb, void *pc, void *temp)
 {
-    const clpi_dot_unit *u = x->unit;
+    const clpi_micro_kernel *u = x->unit;
     float *packed = temp, *rows = packed + u->n * BLOCK_K;
     memset(pc, 0, (size_t)(x->m * x->n) * sizeof(float));
     for (int64_t k0 = 0; k0 < x->k; k0 += BLOCK_K) {
@@ -142,7 +142,7 @@ static void blocked_f32(const product *x, const void *pa, const void *pb, void *
     }
 }
 
-static bool eval_dot(clpi_run *run, const clpi_step *s)
+static bool eval_dot(clpi_run *run, const clpi_eval_step *s)
 {
     const product *x = s->info;
     const uint8_t *a = run->val[s->a], *b = run->val[s->b];
@@ -169,7 +169,7 @@ static matrix matrix_of(const clpi_compiler *c, clp_val v, int64_t rows, int64_t
     return c->is_lazy[v.id] ? (matrix){ 1, rows } : (matrix){ columns, 1 };
 }
 
-static void choose(product *x, clp_dtype acc, clpi_step *s)
+static void choose(product *x, clp_dtype acc, clpi_eval_step *s)
 {
     switch (acc) {
     case CLP_F64: x->multiply = plain_f64; break;
@@ -192,7 +192,7 @@ static void choose(product *x, clp_dtype acc, clpi_step *s)
     }
 }
 
-clp_status clpi_prepare_dot(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_dot(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_ir *ir = c->exe->ir;
     const clp_val *args = clpi_args(ir, op);

@@ -5,7 +5,7 @@
 #define TILE_BYTES 64
 #include "interp/dot_tile.h"
 
-const clpi_dot_unit clpi_dot_avx512 = { TILE_M, TILE_N * WIDTH, tile };
+const clpi_micro_kernel clpi_dot_avx512 = { TILE_M, TILE_N * WIDTH, tile };
 #else
 typedef int clpi_no_avx512_dot;
 #endif

@@ -4,4 +4,4 @@
 #define TILE_BYTES 16
 #include "interp/dot_tile.h"
 
-const clpi_dot_unit clpi_dot_portable = { TILE_M, TILE_N * WIDTH, tile };
+const clpi_micro_kernel clpi_dot_portable = { TILE_M, TILE_N * WIDTH, tile };

@@ -26,7 +26,7 @@ clpi_loop_fn clpi_round_of(clp_dtype d)
     return clpi_rep(d) == d ? NULL : table()->cast[d][CLP_F32];
 }
 
-static bool eval_loop(clpi_run *run, const clpi_step *s)
+static bool eval_loop(clpi_run *run, const clpi_eval_step *s)
 {
     void *out = run->val[s->out];
     s->loop(out, run->val[s->a], run->val[s->b], run->val[s->c], s->n);
@@ -35,13 +35,13 @@ static bool eval_loop(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-static bool eval_round(clpi_run *run, const clpi_step *s)
+static bool eval_round(clpi_run *run, const clpi_eval_step *s)
 {
     s->round(run->val[s->out], run->val[s->a], NULL, NULL, s->n);
     return true;
 }
 
-static bool eval_copy(clpi_run *run, const clpi_step *s)
+static bool eval_copy(clpi_run *run, const clpi_eval_step *s)
 {
     if (run->val[s->out] != run->val[s->a])
         memcpy(run->val[s->out], run->val[s->a], (size_t)s->n * *(const size_t *)s->info);
@@ -51,7 +51,7 @@ static bool eval_copy(clpi_run *run, const clpi_step *s)
 /* One element after another, by the definition of a single one. */
 typedef struct each { clp_dtype from, to; bool is_bitcast; } each;
 
-static bool eval_each(clpi_run *run, const clpi_step *s)
+static bool eval_each(clpi_run *run, const clpi_eval_step *s)
 {
     const each *x = s->info;
     void *out = run->val[s->out];
@@ -62,7 +62,7 @@ static bool eval_each(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-static clp_status prepare_each(clpi_compiler *c, const clpi_op *op, clpi_step *s, clp_dtype from, clp_dtype to)
+static clp_status prepare_each(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s, clp_dtype from, clp_dtype to)
 {
     each *x = CLPI_NEW(&c->exe->arena, each);
     if (!x)
@@ -78,7 +78,7 @@ static clp_dtype dtype_of(const clpi_compiler *c, clp_val v)
     return clpi_type_of(c->exe->ir, v)->dtype;
 }
 
-clp_status clpi_prepare_ew(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_ew(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     clp_dtype of = dtype_of(c, clpi_args(c->exe->ir, op)[op->n_args - 1]);
     s->in_place = true;
@@ -88,7 +88,7 @@ clp_status clpi_prepare_ew(clpi_compiler *c, const clpi_op *op, clpi_step *s)
     return CLP_OK;
 }
 
-clp_status clpi_prepare_cast(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_cast(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     clp_dtype from = dtype_of(c, clpi_args(c->exe->ir, op)[0]), to = c->exe->ir->types.items[op->type].dtype;
     s->in_place = true;
@@ -101,7 +101,7 @@ clp_status clpi_prepare_cast(clpi_compiler *c, const clpi_op *op, clpi_step *s)
     return CLP_OK;
 }
 
-clp_status clpi_prepare_bitcast(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_bitcast(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     clp_dtype from = dtype_of(c, clpi_args(c->exe->ir, op)[0]), to = c->exe->ir->types.items[op->type].dtype;
     s->in_place = true;

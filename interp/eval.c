@@ -6,7 +6,7 @@
 
 #include "interp/interp.h"
 
-bool clpi_interp_walk(clpi_run *run, const clpi_step *steps, uint32_t begin, uint32_t end)
+bool clpi_interp_walk(clpi_run *run, const clpi_eval_step *steps, uint32_t begin, uint32_t end)
 {
     if (run->seen)
         return clpi_watch_walk(run, steps, begin, end);
@@ -26,7 +26,7 @@ static void move_all(const clpi_run *run, const clpi_move *moves, uint32_t n)
 }
 
 /* The same by way of temp, so that values may change places. */
-static void move_staged(const clpi_run *run, const clpi_step *s, const clpi_move *moves, uint32_t n)
+static void move_staged(const clpi_run *run, const clpi_eval_step *s, const clpi_move *moves, uint32_t n)
 {
     uint8_t *temp = run->tiles + s->temp;
     for (uint32_t i = 0; i < n; temp += moves[i].bytes, i++)
@@ -36,7 +36,7 @@ static void move_staged(const clpi_run *run, const clpi_step *s, const clpi_move
         memcpy(run->val[moves[i].to], temp, moves[i].bytes);
 }
 
-static void move_nexts(const clpi_run *run, const clpi_step *s, const clpi_region *region)
+static void move_nexts(const clpi_run *run, const clpi_eval_step *s, const clpi_region *region)
 {
     if (region->is_staged)
         move_staged(run, s, region->nexts, region->n);
@@ -45,15 +45,15 @@ static void move_nexts(const clpi_run *run, const clpi_step *s, const clpi_regio
 }
 
 /* The steps behind s in its own list: a region is walked by the steps' numbers. */
-static const clpi_step *list_of(const clpi_run *run)
+static const clpi_eval_step *list_of(const clpi_run *run)
 {
     return run->exe->body.items;
 }
 
-static bool eval_for(clpi_run *run, const clpi_step *s)
+static bool eval_for(clpi_run *run, const clpi_eval_step *s)
 {
     const clpi_region *region = s->info;
-    const clpi_step *steps = list_of(run);
+    const clpi_eval_step *steps = list_of(run);
     uint32_t begin = (uint32_t)(s - steps) + 1;
     int64_t lo = *(const int32_t *)run->val[s->a], hi = *(const int32_t *)run->val[s->b];
     move_all(run, region->inits, region->n);
@@ -66,10 +66,10 @@ static bool eval_for(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-static bool eval_while(clpi_run *run, const clpi_step *s)
+static bool eval_while(clpi_run *run, const clpi_eval_step *s)
 {
     const clpi_region *region = s->info;
-    const clpi_step *steps = list_of(run);
+    const clpi_eval_step *steps = list_of(run);
     uint32_t begin = (uint32_t)(s - steps) + 1;
     bool goes_on = *(const uint8_t *)run->val[region->condition] != 0;
     move_all(run, region->inits, region->n);
@@ -82,10 +82,10 @@ static bool eval_while(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-static bool eval_if(clpi_run *run, const clpi_step *s)
+static bool eval_if(clpi_run *run, const clpi_eval_step *s)
 {
     const clpi_region *region = s->info;
-    const clpi_step *steps = list_of(run);
+    const clpi_eval_step *steps = list_of(run);
     uint32_t begin = (uint32_t)(s - steps) + 1;
     bool is_then = *(const uint8_t *)run->val[region->condition] != 0;
     if (!clpi_interp_walk(run, steps, is_then ? begin : region->mid, is_then ? region->mid : s->end))
@@ -127,7 +127,7 @@ static const clpi_op *yield_before(const clpi_ir *ir, uint32_t end)
     return yield;
 }
 
-clp_status clpi_prepare_region(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_region(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_ir *ir = c->exe->ir;
     uint32_t cell = c->cell[s->op];
@@ -157,14 +157,14 @@ clp_status clpi_prepare_region(clpi_compiler *c, const clpi_op *op, clpi_step *s
 }
 
 /* arg, yield and result only name memory: see compile.c. */
-clp_status clpi_prepare_part(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_part(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     (void)c, (void)op, (void)s;
     assert(false && "no step is made of these");
     return CLP_ERR_INTERNAL;
 }
 
-clp_status clpi_prepare_reshape(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_reshape(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     return clpi_prepare_part(c, op, s);
 }

@@ -16,12 +16,12 @@
 #include "run/backend.h"
 
 typedef struct clpi_run clpi_run;
-typedef struct clpi_step clpi_step;
-typedef struct clpi_seen clpi_seen;
-typedef bool (*clpi_eval_fn)(clpi_run *run, const clpi_step *step);    /* false: the run has failed; reported */
+typedef struct clpi_eval_step clpi_eval_step;
+typedef struct clpi_watch_state clpi_watch_state;
+typedef bool (*clpi_eval_fn)(clpi_run *run, const clpi_eval_step *step);    /* false: the run has failed; reported */
 typedef void (*clpi_loop_fn)(void *out, const void *a, const void *b, const void *c, int64_t n);
 
-struct clpi_step {
+struct clpi_eval_step {
     clpi_eval_fn eval;
     clpi_loop_fn loop, round;     /* elementwise ops; round: the result to f16, bf16, f8, or NULL */
     uint32_t     op;
@@ -39,7 +39,7 @@ typedef struct clpi_exe {
     clpi_arena        arena;
     const clpi_ir    *ir;
     const clpi_plan  *plan;
-    struct { clpi_step *items; uint32_t n, cap; } hoisted, body;
+    struct { clpi_eval_step *items; uint32_t n, cap; } hoisted, body;
     uint32_t          n_vals;           /* ops, then the cells of regions */
     const uint32_t   *root;             /* [n_vals] the value whose memory each one is */
     const bool       *is_lazy;          /* [n_vals] transposes that stand for their operand */
@@ -77,7 +77,7 @@ struct clpi_run {
     uint8_t           *scratch;
     uint8_t           *spare;           /* watched: what an access without a temporary needs when it goes lane by lane */
     void             **val;             /* [n_vals] */
-    clpi_seen         *seen;            /* of a watch with `step` */
+    clpi_watch_state  *seen;            /* of a watch with `step` */
     clpi_ref_state    *refs;            /* [n_operands] */
     clpi_prefetch      prefetch;
     int64_t            program[CLPI_MAX_AXES];
@@ -100,8 +100,8 @@ clp_status clpi_interp_layout(clpi_compiler *c);                               /
 void       clpi_interp_lifetimes(clpi_compiler *c);                            /* layout.c: first, last */
 
 /* One for each rule of ops.def, and `ew`: fills in what the step of an op needs. op, out, a, b, c and n are set. */
-typedef clp_status (*clpi_prepare_fn)(clpi_compiler *c, const clpi_op *op, clpi_step *step);
-#define CLPI_PREPARE(rule) clp_status clpi_prepare_##rule(clpi_compiler *c, const clpi_op *op, clpi_step *step)
+typedef clp_status (*clpi_prepare_fn)(clpi_compiler *c, const clpi_op *op, clpi_eval_step *step);
+#define CLPI_PREPARE(rule) clp_status clpi_prepare_##rule(clpi_compiler *c, const clpi_op *op, clpi_eval_step *step)
 CLPI_PREPARE(ew);
 CLPI_PREPARE(cast);
 CLPI_PREPARE(bitcast);
@@ -123,7 +123,7 @@ CLPI_PREPARE(part);
 CLPI_PREPARE(effect);
 
 /* ---- eval.c ---- */
-bool clpi_interp_walk(clpi_run *run, const clpi_step *steps, uint32_t begin, uint32_t end);
+bool clpi_interp_walk(clpi_run *run, const clpi_eval_step *steps, uint32_t begin, uint32_t end);
 
 /* Moves of carried values: all of `from` are read before any `to` is written when staged. */
 typedef struct clpi_move { uint32_t to, from; size_t bytes; } clpi_move;
@@ -168,7 +168,7 @@ int64_t clpi_index_get(clp_dtype d, const void *tile, int64_t i);       /* an in
 /* ---- watch.c: what a run tells (run/backend.h) ----
  * Called in watched runs only.                                                                                          */
 clp_status clpi_watch_open(clpi_run *run, clpi_arena *arena);           /* once what holds for the launch is there */
-bool clpi_watch_walk(clpi_run *run, const clpi_step *steps, uint32_t begin, uint32_t end);    /* clpi_interp_walk, telling each step */
+bool clpi_watch_walk(clpi_run *run, const clpi_eval_step *steps, uint32_t begin, uint32_t end);    /* clpi_interp_walk, telling each step */
 void clpi_watch_enter(clpi_run *run, uint64_t sequence, uint64_t step);
 bool clpi_watch_stops(const clpi_run *run);
 void clpi_watch_header_read(const clpi_run *run, int operand, int64_t at);

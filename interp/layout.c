@@ -72,7 +72,7 @@ static void release(space *s, uint32_t now)
 }
 
 /* The result takes the place of an operand that dies here and has as many bytes in elements of the same size. */
-static bool take_over(const clpi_compiler *c, space *s, const clpi_step *step, size_t elem_bytes)
+static bool take_over(const clpi_compiler *c, space *s, const clpi_eval_step *step, size_t elem_bytes)
 {
     const clpi_ir *ir = c->exe->ir;
     const clpi_op *op = &ir->ops.items[step->op];
@@ -115,7 +115,7 @@ static bool take_cells(const clpi_compiler *c, space *s, uint32_t i)
     return true;
 }
 
-static bool place_value(const clpi_compiler *c, space *s, const clpi_step *step)
+static bool place_value(const clpi_compiler *c, space *s, const clpi_eval_step *step)
 {
     const clpi_type *t = &c->exe->ir->types.items[c->exe->ir->ops.items[step->op].type];
     if (step->in_place && take_over(c, s, step, clpi_rep_bytes(t->dtype)))
@@ -128,7 +128,7 @@ clp_status clpi_interp_layout(clpi_compiler *c)
     clpi_exe *exe = c->exe;
     space s = { .arena = &exe->arena };
     for (uint32_t i = 0; i < exe->hoisted.n; i++) {
-        const clpi_step *step = &exe->hoisted.items[i];
+        const clpi_eval_step *step = &exe->hoisted.items[i];
         exe->val_at[step->out] = s.top;
         s.top += clpi_align(bytes_of(&exe->ir->types.items[exe->ir->ops.items[step->op].type]) + 1);
     }
@@ -139,7 +139,7 @@ clp_status clpi_interp_layout(clpi_compiler *c)
             s.top = s.base + clpi_align(exe->hoisted.items[i].temp_bytes);
     }
     for (uint32_t i = 0; i < exe->body.n; i++) {
-        clpi_step *step = &exe->body.items[i];
+        clpi_eval_step *step = &exe->body.items[i];
         const clpi_op *op = &exe->ir->ops.items[step->op];
         /* What died at ops without a step of their own since the last step is free too. */
         if (step->op > 0)

@@ -7,14 +7,14 @@
 
 typedef struct leaf { clp_dtype dtype; clpi_elem value; uint64_t number; int64_t n, inner; } leaf;
 
-static bool eval_const(clpi_run *run, const clpi_step *s)
+static bool eval_const(clpi_run *run, const clpi_eval_step *s)
 {
     const leaf *x = s->info;
     clpi_tile_fill(x->dtype, run->val[s->out], x->value, s->n);
     return true;
 }
 
-static bool eval_iota(clpi_run *run, const clpi_step *s)
+static bool eval_iota(clpi_run *run, const clpi_eval_step *s)
 {
     const leaf *x = s->info;
     uint8_t *out = run->val[s->out];
@@ -28,25 +28,25 @@ static bool eval_iota(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-static bool eval_program_id(clpi_run *run, const clpi_step *s)
+static bool eval_program_id(clpi_run *run, const clpi_eval_step *s)
 {
     *(int32_t *)run->val[s->out] = (int32_t)run->program[((const leaf *)s->info)->number];
     return true;
 }
 
-static bool eval_num_programs(clpi_run *run, const clpi_step *s)
+static bool eval_num_programs(clpi_run *run, const clpi_eval_step *s)
 {
     *(int32_t *)run->val[s->out] = (int32_t)run->bound->axis_size[((const leaf *)s->info)->number];
     return true;
 }
 
-static bool eval_dim(clpi_run *run, const clpi_step *s)
+static bool eval_dim(clpi_run *run, const clpi_eval_step *s)
 {
     *(int32_t *)run->val[s->out] = (int32_t)run->bound->dim[((const leaf *)s->info)->number];
     return true;
 }
 
-clp_status clpi_prepare_leaf(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_leaf(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_type *t = &c->exe->ir->types.items[op->type];
     leaf *x = CLPI_NEW(&c->exe->arena, leaf);

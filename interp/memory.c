@@ -10,7 +10,7 @@
 /* ---- Faults ---- */
 
 /* true: a watch wants the run to go on. */
-static bool range_fault(const clpi_run *run, const clpi_access *x, const uint8_t *mask)
+static bool range_fault(const clpi_run *run, const clpi_ref_access *x, const uint8_t *mask)
 {
     int64_t index[CLP_MAX_RANK] = { 0 };
     clpi_place_fault(run, &x->view, run->refs[x->operand].dim, mask, index);
@@ -20,7 +20,7 @@ static bool range_fault(const clpi_run *run, const clpi_access *x, const uint8_t
     return clpi_fail_run(run, &(clpi_fault){ .kind = CLPI_FAULT_INDEX, .op = x->op, .operand = x->operand, .index = index }, &text);
 }
 
-bool clpi_access_lanes(const clpi_run *run, const clpi_step *s, const clpi_access *x, int64_t **out_at, uint8_t **out_state)
+bool clpi_ref_access_lanes(const clpi_run *run, const clpi_eval_step *s, const clpi_ref_access *x, int64_t **out_at, uint8_t **out_state)
 {
     const clpi_ref_state *ref = &run->refs[x->operand];
     const uint8_t *mask = x->mask ? run->val[x->mask] : NULL;
@@ -41,12 +41,12 @@ bool clpi_access_lanes(const clpi_run *run, const clpi_step *s, const clpi_acces
 
 /* ---- Loads ---- */
 
-static uint8_t *tile_at(const clpi_access *x, void *tile, int64_t i)
+static uint8_t *tile_at(const clpi_ref_access *x, void *tile, int64_t i)
 {
     return (uint8_t *)tile + i * (int64_t)clpi_held_of[x->dtype].bytes;
 }
 
-static void load_row(const clpi_access *x, const clpi_ref_state *ref, const clpi_rows *rows, const clpi_loop *row, void *out)
+static void load_row(const clpi_ref_access *x, const clpi_ref_state *ref, const clpi_rows *rows, const clpi_loop *row, void *out)
 {
     const clpi_held *held = &clpi_held_of[x->dtype];
     int64_t lo = rows->is_inside ? row->lo : 0, hi = rows->is_inside ? row->hi : 0;
@@ -63,7 +63,7 @@ static void load_row(const clpi_access *x, const clpi_ref_state *ref, const clpi
 }
 
 /* The place is dense and exists: the array's own memory is the tile. */
-static bool load_alias(clpi_run *run, const clpi_step *s, const clpi_access *x, const clpi_loops *loops)
+static bool load_alias(clpi_run *run, const clpi_eval_step *s, const clpi_ref_access *x, const clpi_loops *loops)
 {
     const clpi_held *held = &clpi_held_of[x->dtype];
     const clpi_loop *row = &loops->loop[0];
@@ -76,7 +76,7 @@ static bool load_alias(clpi_run *run, const clpi_step *s, const clpi_access *x, 
     return true;
 }
 
-static void load_lanes(clpi_run *run, const clpi_access *x, void *out, const int64_t *at, const uint8_t *state)
+static void load_lanes(clpi_run *run, const clpi_ref_access *x, void *out, const int64_t *at, const uint8_t *state)
 {
     const clpi_held *held = &clpi_held_of[x->dtype];
     const clpi_ref_state *ref = &run->refs[x->operand];
@@ -92,7 +92,7 @@ static void load_lanes(clpi_run *run, const clpi_access *x, void *out, const int
 }
 
 /* Lanes that the mask hides: `other`, or 0. */
-static void blend(const clpi_run *run, const clpi_access *x, void *out)
+static void blend(const clpi_run *run, const clpi_ref_access *x, void *out)
 {
     const uint8_t *mask = run->val[x->mask];
     size_t bytes = clpi_held_of[x->dtype].bytes;
@@ -107,9 +107,9 @@ static void blend(const clpi_run *run, const clpi_access *x, void *out)
     }
 }
 
-static bool eval_load(clpi_run *run, const clpi_step *s)
+static bool eval_load(clpi_run *run, const clpi_eval_step *s)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     const clpi_ref_state *ref = &run->refs[x->operand];
     void *out = run->tiles + run->exe->val_at[s->out];
     run->val[s->out] = out;
@@ -119,7 +119,7 @@ static bool eval_load(clpi_run *run, const clpi_step *s)
     if (x->view.has_tiles || !clpi_place_loops(run, &x->view, ref->dim, ref->at, &loops)) {
         int64_t *at;
         uint8_t *state;
-        if (!clpi_access_lanes(run, s, x, &at, &state))
+        if (!clpi_ref_access_lanes(run, s, x, &at, &state))
             return false;
         if (run->watch)
             clpi_watch_lanes(run, s, CLPI_TOUCH_READ, at, state);
@@ -143,7 +143,7 @@ static bool eval_load(clpi_run *run, const clpi_step *s)
 
 /* ---- Stores ---- */
 
-static inline void put_run(const clpi_access *x, const clpi_ref_state *ref, int64_t at, int64_t step, const uint8_t *value, int64_t n)
+static inline void put_run(const clpi_ref_access *x, const clpi_ref_state *ref, int64_t at, int64_t step, const uint8_t *value, int64_t n)
 {
     const clpi_held *held = &clpi_held_of[x->dtype];
     if (held->is_same && step == 1)
@@ -152,15 +152,15 @@ static inline void put_run(const clpi_access *x, const clpi_ref_state *ref, int6
         held->put_row(ref->data, at, step, value, n);
 }
 
-static void put_watched(const clpi_run *run, const clpi_step *s, int64_t at, int64_t step, const uint8_t *value, int64_t n)
+static void put_watched(const clpi_run *run, const clpi_eval_step *s, int64_t at, int64_t step, const uint8_t *value, int64_t n)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     clpi_watch_write(run, s, at, step, n, false);
     put_run(x, &run->refs[x->operand], at, step, value, n);
     clpi_watch_write(run, s, at, step, n, true);
 }
 
-static inline void store_run(const clpi_run *run, const clpi_step *s, const clpi_ref_state *ref, int64_t at, int64_t step,
+static inline void store_run(const clpi_run *run, const clpi_eval_step *s, const clpi_ref_state *ref, int64_t at, int64_t step,
                              const uint8_t *value, int64_t n)
 {
     if (run->watch)
@@ -170,10 +170,10 @@ static inline void store_run(const clpi_run *run, const clpi_step *s, const clpi
 }
 
 /* One row; under a mask, each run of lanes that it lets through. */
-static void store_row(const clpi_run *run, const clpi_step *s, const clpi_ref_state *ref, int64_t at, const clpi_loop *row,
+static void store_row(const clpi_run *run, const clpi_eval_step *s, const clpi_ref_state *ref, int64_t at, const clpi_loop *row,
                       const uint8_t *value, const uint8_t *mask)
 {
-    int64_t bytes = (int64_t)clpi_held_of[((const clpi_access *)s->info)->dtype].bytes;
+    int64_t bytes = (int64_t)clpi_held_of[((const clpi_ref_access *)s->info)->dtype].bytes;
     if (!mask) {
         store_run(run, s, ref, at + row->lo * row->step, row->step, value + row->lo * bytes, row->hi - row->lo);
         return;
@@ -189,9 +189,9 @@ static void store_row(const clpi_run *run, const clpi_step *s, const clpi_ref_st
     }
 }
 
-static bool eval_store(clpi_run *run, const clpi_step *s)
+static bool eval_store(clpi_run *run, const clpi_eval_step *s)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     const clpi_ref_state *ref = &run->refs[x->operand];
     const uint8_t *value = run->val[x->value[0]], *mask = x->mask ? run->val[x->mask] : NULL;
     int64_t bytes = (int64_t)clpi_held_of[x->dtype].bytes;
@@ -201,7 +201,7 @@ static bool eval_store(clpi_run *run, const clpi_step *s)
     if (x->view.has_tiles || !clpi_place_loops(run, &x->view, ref->dim, ref->at, &loops)) {
         int64_t *at;
         uint8_t *state;
-        if (!clpi_access_lanes(run, s, x, &at, &state))
+        if (!clpi_ref_access_lanes(run, s, x, &at, &state))
             return false;
         for (int64_t l = 0; l < x->view.n; l++)            /* in order: the highest lane wins */
             if (!state[l])
@@ -220,9 +220,9 @@ static bool eval_store(clpi_run *run, const clpi_step *s)
 
 /* ---- Scalars ---- */
 
-static bool eval_scalar(clpi_run *run, const clpi_step *s)
+static bool eval_scalar(clpi_run *run, const clpi_eval_step *s)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     clpi_elem_put(x->dtype, run->val[s->out], 0, run->bound->scalar[x->operand]);
     return true;
 }
@@ -242,11 +242,11 @@ static bool stands_still(const clpi_compiler *c, uint32_t load, int operand)
     return true;
 }
 
-clpi_access *clpi_access_new(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clpi_ref_access *clpi_ref_access_new(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_ir *ir = c->exe->ir;
     const clpi_operand *operand = &ir->operands[op->operand];
-    clpi_access *x = CLPI_NEW(&c->exe->arena, clpi_access);
+    clpi_ref_access *x = CLPI_NEW(&c->exe->arena, clpi_ref_access);
     if (!x)
         return NULL;
     s->info = x;
@@ -265,9 +265,9 @@ clpi_access *clpi_access_new(clpi_compiler *c, const clpi_op *op, clpi_step *s)
     return x;
 }
 
-clp_status clpi_prepare_load(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_load(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
-    clpi_access *x = clpi_access_new(c, op, s);
+    clpi_ref_access *x = clpi_ref_access_new(c, op, s);
     if (!x)
         return CLP_ERR_OOM;
     s->eval = c->exe->ir->operands[op->operand].role == CLP_SCALAR ? eval_scalar : eval_load;
@@ -275,9 +275,9 @@ clp_status clpi_prepare_load(clpi_compiler *c, const clpi_op *op, clpi_step *s)
     return CLP_OK;
 }
 
-clp_status clpi_prepare_store(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_store(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
-    clpi_access *x = clpi_access_new(c, op, s);
+    clpi_ref_access *x = clpi_ref_access_new(c, op, s);
     if (!x)
         return CLP_ERR_OOM;
     s->eval = eval_store;

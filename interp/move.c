@@ -57,7 +57,7 @@ static void copy_row(void *out, const uint8_t *in, int64_t step, int64_t n, size
     }
 }
 
-static bool eval_strided(clpi_run *run, const clpi_step *s)
+static bool eval_strided(clpi_run *run, const clpi_eval_step *s)
 {
     const strided *x = s->info;
     const uint8_t *in = run->val[s->a];
@@ -76,7 +76,7 @@ static bool eval_strided(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-static strided *strided_new(clpi_compiler *c, const clpi_type *t, clpi_step *s)
+static strided *strided_new(clpi_compiler *c, const clpi_type *t, clpi_eval_step *s)
 {
     strided *x = CLPI_NEW(&c->exe->arena, strided);
     if (!x)
@@ -95,7 +95,7 @@ static void dense_steps(const clpi_type *t, int64_t *out_steps)
         out_steps[d] = step;
 }
 
-clp_status clpi_prepare_transpose(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_transpose(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_type *in = clpi_type_of(c->exe->ir, clpi_args(c->exe->ir, op)[0]);
     int64_t steps[CLP_MAX_RANK];
@@ -110,7 +110,7 @@ clp_status clpi_prepare_transpose(clpi_compiler *c, const clpi_op *op, clpi_step
     return CLP_OK;
 }
 
-clp_status clpi_prepare_broadcast(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_broadcast(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_ir *ir = c->exe->ir;
     const clpi_type *in = clpi_type_of(ir, clpi_args(ir, op)[0]), *out = &ir->types.items[op->type];
@@ -131,7 +131,7 @@ clp_status clpi_prepare_broadcast(clpi_compiler *c, const clpi_op *op, clpi_step
 typedef struct part { uint32_t val; size_t row_bytes; } part;
 typedef struct joined { uint32_t n_parts; part *parts; int64_t outer; } joined;
 
-static bool eval_concat(clpi_run *run, const clpi_step *s)
+static bool eval_concat(clpi_run *run, const clpi_eval_step *s)
 {
     const joined *x = s->info;
     uint8_t *out = run->val[s->out];
@@ -141,7 +141,7 @@ static bool eval_concat(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-clp_status clpi_prepare_concat(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_concat(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_ir *ir = c->exe->ir;
     const clp_val *args = clpi_args(ir, op);
@@ -179,7 +179,7 @@ static void copy_one(uint8_t *out, const uint8_t *in, size_t bytes)
 }
 
 /* Index tiles, or indices out of range. */
-static void index_lanes(clpi_run *run, const clpi_step *s, const indexed *x, const uint8_t *in, uint8_t *out)
+static void index_lanes(clpi_run *run, const clpi_eval_step *s, const indexed *x, const uint8_t *in, uint8_t *out)
 {
     size_t bytes = clpi_rep_bytes(x->dtype);
     int64_t *at = (int64_t *)(void *)(run->tiles + s->temp);
@@ -192,7 +192,7 @@ static void index_lanes(clpi_run *run, const clpi_step *s, const indexed *x, con
             copy_one(out + (size_t)l * bytes, in + (size_t)at[l] * bytes, bytes);
 }
 
-static bool eval_index(clpi_run *run, const clpi_step *s)
+static bool eval_index(clpi_run *run, const clpi_eval_step *s)
 {
     const indexed *x = s->info;
     const uint8_t *in = run->val[s->a];
@@ -213,7 +213,7 @@ static bool eval_index(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-clp_status clpi_prepare_index(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_index(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_type *in = clpi_type_of(c->exe->ir, clpi_args(c->exe->ir, op)[0]);
     indexed *x = CLPI_NEW(&c->exe->arena, indexed);

@@ -105,7 +105,7 @@ static const rows_of alls[CLP_N_DTYPES] = { [CLP_BOOL] = OF(all_bool) };
 
 /* ---- Walking ---- */
 
-static bool eval_reduce(clpi_run *run, const clpi_step *s)
+static bool eval_reduce(clpi_run *run, const clpi_eval_step *s)
 {
     const reduction *r = s->info;
     const uint8_t *in = run->val[s->a];
@@ -179,7 +179,7 @@ typedef struct arg_shape { int64_t outer, n, inner; } arg_shape;
 
 /* The first NaN, else the first of the best. */
 #define ARG(name, T, better)                                                                                           \
-    static bool name(clpi_run *run, const clpi_step *s)                                                                \
+    static bool name(clpi_run *run, const clpi_eval_step *s)                                                                \
     {                                                                                                                  \
         const arg_shape *x = s->info;                                                                                  \
         const T *in = run->val[s->a];                                                                                  \
@@ -208,7 +208,7 @@ ARGS(f64, double, , , )
 static const clpi_eval_fn argmaxs[CLP_N_DTYPES] = { ARGS_OF(argmax) };
 static const clpi_eval_fn argmins[CLP_N_DTYPES] = { ARGS_OF(argmin) };
 
-static clp_status prepare_arg(clpi_compiler *c, const clpi_op *op, clpi_step *s, const clpi_type *t)
+static clp_status prepare_arg(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s, const clpi_type *t)
 {
     arg_shape *x = CLPI_NEW(&c->exe->arena, arg_shape);
     if (!x)
@@ -226,7 +226,7 @@ static clp_status prepare_arg(clpi_compiler *c, const clpi_op *op, clpi_step *s,
     return CLP_OK;
 }
 
-clp_status clpi_prepare_reduce(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_reduce(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_ir *ir = c->exe->ir;
     const clpi_type *t = clpi_type_of(ir, clpi_args(ir, op)[0]);

@@ -51,7 +51,7 @@ static const scan_fn mins[CLP_N_DTYPES] = { NUMBERS_OF(cummin) };
 
 typedef struct scan { scan_shape shape; scan_fn fn; } scan;
 
-static bool eval_scan(clpi_run *run, const clpi_step *s)
+static bool eval_scan(clpi_run *run, const clpi_eval_step *s)
 {
     const scan *x = s->info;
     void *out = run->val[s->out];
@@ -61,7 +61,7 @@ static bool eval_scan(clpi_run *run, const clpi_step *s)
     return true;
 }
 
-clp_status clpi_prepare_scan(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_scan(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_ir *ir = c->exe->ir;
     const clpi_type *t = clpi_type_of(ir, clpi_args(ir, op)[0]);

@@ -51,7 +51,7 @@ enum { SHORT_RUN = 16 };
         }                                                                                                              \
         return x;                                                                                                      \
     }                                                                                                                  \
-    static bool sort_##d(clpi_run *run, const clpi_step *s)                                                            \
+    static bool sort_##d(clpi_run *run, const clpi_eval_step *s)                                                            \
     {                                                                                                                  \
         const sort_shape *shape = s->info;                                                                             \
         T *line = (T *)(void *)(run->tiles + s->temp);                                                                 \
@@ -83,7 +83,7 @@ static const clpi_eval_fn sorts[CLP_N_DTYPES] = {
     [CLP_U32] = sort_u32, [CLP_I64] = sort_i64, [CLP_U64] = sort_u64, [CLP_F32] = sort_f32, [CLP_F64] = sort_f64,
 };
 
-clp_status clpi_prepare_sort(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_sort(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_type *t = clpi_type_of(c->exe->ir, clpi_args(c->exe->ir, op)[0]);
     sort_shape *shape = CLPI_NEW(&c->exe->arena, sort_shape);

@@ -18,7 +18,7 @@ bool clpi_fail_run(const clpi_run *run, const clpi_fault *fault, clpi_str *text)
 }
 
 /* The elements of a print's operands, in the step's temporary, as the formatter wants them. */
-static bool eval_print(clpi_run *run, const clpi_step *s)
+static bool eval_print(clpi_run *run, const clpi_eval_step *s)
 {
     const clpi_exe *exe = run->exe;
     const clpi_op *op = &exe->ir->ops.items[s->op];
@@ -44,7 +44,7 @@ static bool eval_print(clpi_run *run, const clpi_step *s)
     return is_whole;
 }
 
-static bool eval_assert(clpi_run *run, const clpi_step *s)
+static bool eval_assert(clpi_run *run, const clpi_eval_step *s)
 {
     if (*(const uint8_t *)run->val[s->a])
         return true;
@@ -54,7 +54,7 @@ static bool eval_assert(clpi_run *run, const clpi_step *s)
     return clpi_fail_run(run, &(clpi_fault){ .kind = CLPI_FAULT_ASSERT, .op = s->op, .operand = -1 }, &text);
 }
 
-clp_status clpi_prepare_effect(clpi_compiler *c, const clpi_op *op, clpi_step *s)
+clp_status clpi_prepare_effect(clpi_compiler *c, const clpi_op *op, clpi_eval_step *s)
 {
     const clpi_ir *ir = c->exe->ir;
     const clp_val *args = clpi_args(ir, op);

@@ -9,7 +9,7 @@
 #include "interp/memory.h"
 
 /* Of a watch with `step`. */
-struct clpi_seen {
+struct clpi_watch_state {
     bool      is_hoisted_told;
     uint32_t  op;                 /* being told of */
     uint8_t  *aside;              /* operands whose places the result takes */
@@ -26,9 +26,9 @@ static void tell(const clpi_run *run, const clpi_touch *touch)
         run->watch->touch(run->watch->user, touch);
 }
 
-void clpi_watch_write(const clpi_run *run, const clpi_step *s, int64_t at, int64_t step, int64_t n, bool is_done)
+void clpi_watch_write(const clpi_run *run, const clpi_eval_step *s, int64_t at, int64_t step, int64_t n, bool is_done)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     clpi_touch touch = { CLPI_TOUCH_WRITE, s->op, x->operand, at, step, n };
     if (!is_done)
         tell(run, &touch);
@@ -54,9 +54,9 @@ static void tell_row(const clpi_run *run, clpi_touch *touch, int64_t at, const c
     }
 }
 
-void clpi_watch_rows(const clpi_run *run, const clpi_step *s, const clpi_loops *loops)
+void clpi_watch_rows(const clpi_run *run, const clpi_eval_step *s, const clpi_loops *loops)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     const uint8_t *mask = x->mask ? run->val[x->mask] : NULL;
     const clpi_loop *row = &loops->loop[loops->n - 1];
     clpi_touch touch = { .kind = CLPI_TOUCH_READ, .op = s->op, .operand = x->operand };
@@ -67,9 +67,9 @@ void clpi_watch_rows(const clpi_run *run, const clpi_step *s, const clpi_loops *
             tell_row(run, &touch, rows.at, row, mask ? mask + l : NULL);
 }
 
-void clpi_watch_lanes(const clpi_run *run, const clpi_step *s, clpi_touch_kind kind, const int64_t *at, const uint8_t *state)
+void clpi_watch_lanes(const clpi_run *run, const clpi_eval_step *s, clpi_touch_kind kind, const int64_t *at, const uint8_t *state)
 {
-    const clpi_access *x = s->info;
+    const clpi_ref_access *x = s->info;
     clpi_touch touch = { .kind = kind, .op = s->op, .operand = x->operand };
     for (int64_t l = 0; l < x->view.n; l++) {
         if (state[l])
@@ -114,7 +114,7 @@ static void transpose(const clpi_type *t, const uint8_t *from, uint8_t *to)
 static const void *value_of(const void *user, clp_val v)
 {
     const clpi_run *run = user;
-    const clpi_seen *seen = run->seen;
+    const clpi_watch_state *seen = run->seen;
     uint32_t root = run->exe->root[v.id];
     const uint8_t *data = run->val[root];
     for (int i = 0; i < seen->n_kept && v.id != seen->op; i++)
@@ -127,11 +127,11 @@ static const void *value_of(const void *user, clp_val v)
 }
 
 /* Operands that stand where the result is going to. */
-static void set_aside(const clpi_run *run, const clpi_step *step)
+static void set_aside(const clpi_run *run, const clpi_eval_step *step)
 {
     const clpi_ir *ir = run->exe->ir;
     const clpi_op *op = &ir->ops.items[step->op];
-    clpi_seen *seen = run->seen;
+    clpi_watch_state *seen = run->seen;
     uint8_t *to = seen->aside;
     seen->n_kept = 0;
     for (uint32_t k = 0; step->in_place && k < op->n_args && k < 3; k++) {
@@ -148,13 +148,13 @@ static void set_aside(const clpi_run *run, const clpi_step *step)
     }
 }
 
-static void tell_step(const clpi_run *run, const clpi_step *step)
+static void tell_step(const clpi_run *run, const clpi_eval_step *step)
 {
     run->seen->op = step->op;
     run->watch->step(run->watch->user, step->op, value_of, run);
 }
 
-bool clpi_watch_walk(clpi_run *run, const clpi_step *steps, uint32_t begin, uint32_t end)
+bool clpi_watch_walk(clpi_run *run, const clpi_eval_step *steps, uint32_t begin, uint32_t end)
 {
     for (uint32_t i = begin; i < end; i = steps[i].end) {
         set_aside(run, &steps[i]);
@@ -174,7 +174,7 @@ static clp_status open_seen(clpi_run *run, clpi_arena *arena)
     const clpi_exe *exe = run->exe;
     const clpi_ir *ir = exe->ir;
     size_t most = 0;
-    clpi_seen *seen = CLPI_NEW(arena, clpi_seen);
+    clpi_watch_state *seen = CLPI_NEW(arena, clpi_watch_state);
     uint8_t **dense = CLPI_NEW_N(arena, uint8_t *, (size_t)ir->ops.n + 1);
     for (uint32_t i = 0; dense && i < exe->body.n; i++) {
         const clpi_op *op = &ir->ops.items[exe->body.items[i].op];

@@ -1,5 +1,5 @@
 /* facts: what is known of variables, and whether it can hold together.
- * In: polynomials that are 0 or at least 0, choices between such. Out: "impossible", for certain, or "maybe".
+ * In: polynomials that are 0 or at least 0, disjunctions of such. Out: "impossible", for certain, or "maybe".
  *
  * Each monomial becomes a column of a linear system (linear.c), as if it were a variable. What ties products to their factors
  * is regained by multiplying facts by variables whose sign is known, where that gives monomials that stand in the facts:
@@ -23,14 +23,14 @@ clpi_facts *clpi_facts_new(clpi_arena *arena)
     f->variables = CLPI_NEW_N(arena, clpi_bounds, CLPI_MAX_VARIABLES);
     f->monomials = CLPI_NEW_N(arena, clpi_monomial, CLPI_MAX_MONOMIALS);
     f->facts = CLPI_NEW_N(arena, clpi_fact, CLPI_MAX_FACTS);
-    f->choices = CLPI_NEW_N(arena, clpi_choice, CLPI_MAX_CHOICES);
+    f->disjunctions = CLPI_NEW_N(arena, clpi_disjunction, CLPI_MAX_DISJUNCTIONS);
     f->made = CLPI_NEW_N(arena, clpi_made, CLPI_MAX_MADE);
-    return f->variables && f->monomials && f->facts && f->choices && f->made ? f : NULL;
+    return f->variables && f->monomials && f->facts && f->disjunctions && f->made ? f : NULL;
 }
 
 clpi_facts_mark clpi_facts_mark_get(const clpi_facts *f)
 {
-    return (clpi_facts_mark){ f->n_variables, f->n_monomials, f->n_facts, f->n_choices, f->n_made };
+    return (clpi_facts_mark){ f->n_variables, f->n_monomials, f->n_facts, f->n_disjunctions, f->n_made };
 }
 
 void clpi_facts_rewind(clpi_facts *f, clpi_facts_mark mark)
@@ -38,7 +38,7 @@ void clpi_facts_rewind(clpi_facts *f, clpi_facts_mark mark)
     f->n_variables = mark.n_variables;
     f->n_monomials = mark.n_monomials;
     f->n_facts = mark.n_facts;
-    f->n_choices = mark.n_choices;
+    f->n_disjunctions = mark.n_disjunctions;
     f->n_made = mark.n_made;
 }
 
@@ -90,17 +90,17 @@ void clpi_order_add(clpi_facts *f, const clpi_poly *a, const clpi_poly *b, int64
     clpi_fact_add(f, &room, false);
 }
 
-void clpi_choice_add(clpi_facts *f, const clpi_choice *choice)
+void clpi_disjunction_add(clpi_facts *f, const clpi_disjunction *disjunction)
 {
-    if (f->n_choices < CLPI_MAX_CHOICES && choice->side[0].n > 0 && choice->side[1].n > 0)
-        f->choices[f->n_choices++] = *choice;
+    if (f->n_disjunctions < CLPI_MAX_DISJUNCTIONS && disjunction->side[0].n > 0 && disjunction->side[1].n > 0)
+        f->disjunctions[f->n_disjunctions++] = *disjunction;
 }
 
-void clpi_alternative_add(clpi_choice *choice, int side, const clpi_poly *p, bool is_equal)
+void clpi_alternative_add(clpi_disjunction *disjunction, int side, const clpi_poly *p, bool is_equal)
 {
-    int *n = &choice->side[side].n;
+    int *n = &disjunction->side[side].n;
     if (p->is_known && *n < CLPI_MAX_ALTERNATIVE)
-        choice->side[side].fact[(*n)++] = (clpi_fact){ *p, is_equal };
+        disjunction->side[side].fact[(*n)++] = (clpi_fact){ *p, is_equal };
 }
 
 /* ---- One linear system ---- */
@@ -251,7 +251,7 @@ static bool solve_rows(const rows *r)
     return clpi_linear_is_empty(&system, arena);
 }
 
-/* The facts with constants up to largest, and the sides taken of the first n_taken choices. */
+/* The facts with constants up to largest, and the sides taken of the first n_taken disjunctions. */
 static bool is_system_empty(clpi_facts *f, const int *taken, uint32_t n_taken, int64_t largest)
 {
     clpi_arena_mark mark = clpi_arena_mark_get(f->arena);
@@ -262,8 +262,8 @@ static bool is_system_empty(clpi_facts *f, const int *taken, uint32_t n_taken, i
     bool is_empty = false;
     if (r.fact && r.is_wanted && r.is_used && is_made) {
         for (uint32_t i = 0; i < n_taken; i++)
-            for (int k = 0; k < f->choices[i].side[taken[i]].n; k++)
-                push_row(&r, &f->choices[i].side[taken[i]].fact[k].poly, f->choices[i].side[taken[i]].fact[k].is_equal);
+            for (int k = 0; k < f->disjunctions[i].side[taken[i]].n; k++)
+                push_row(&r, &f->disjunctions[i].side[taken[i]].fact[k].poly, f->disjunctions[i].side[taken[i]].fact[k].is_equal);
         /* The newest first: where there is no room for all, what the question is about stays. */
         for (uint32_t i = f->n_facts; i-- > 0;)
             push_row(&r, &f->facts[i].poly, f->facts[i].is_equal);
@@ -283,7 +283,7 @@ static bool are_all_empty(clpi_facts *f, int *taken, uint32_t n_taken, int *syst
         return false;
     if (is_system_empty(f, taken, n_taken, SMALL_BOUND) || is_system_empty(f, taken, n_taken, MAX_BOUND))
         return true;
-    if (n_taken == f->n_choices)
+    if (n_taken == f->n_disjunctions)
         return false;
     for (int side = 0; side < 2; side++) {
         taken[n_taken] = side;
@@ -295,7 +295,7 @@ static bool are_all_empty(clpi_facts *f, int *taken, uint32_t n_taken, int *syst
 
 bool clpi_facts_are_impossible(clpi_facts *f)
 {
-    int taken[CLPI_MAX_CHOICES] = { 0 }, systems = 0;
+    int taken[CLPI_MAX_DISJUNCTIONS] = { 0 }, systems = 0;
     return are_all_empty(f, taken, 0, &systems);
 }
 

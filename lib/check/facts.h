@@ -23,12 +23,12 @@ typedef struct clpi_poly {
 typedef struct clpi_fact { clpi_poly poly; bool is_equal; } clpi_fact;   /* poly == 0, or poly >= 0 */
 
 /* One of two lists of facts holds. */
-typedef struct clpi_choice {
+typedef struct clpi_disjunction {
     struct { int n; clpi_fact fact[CLPI_MAX_ALTERNATIVE]; } side[2];
-} clpi_choice;
+} clpi_disjunction;
 
 typedef struct clpi_facts clpi_facts;
-typedef struct clpi_facts_mark { uint32_t n_variables, n_monomials, n_facts, n_choices, n_made; } clpi_facts_mark;
+typedef struct clpi_facts_mark { uint32_t n_variables, n_monomials, n_facts, n_disjunctions, n_made; } clpi_facts_mark;
 
 clpi_facts *clpi_facts_new(clpi_arena *arena);                      /* NULL: out of memory */
 clpi_facts_mark clpi_facts_mark_get(const clpi_facts *facts);
@@ -52,9 +52,9 @@ bool clpi_variable_bound(clpi_facts *facts, const clpi_poly *p, int64_t lo, int6
 void clpi_variables_tighten(clpi_facts *facts);      /* facts about one variable become its bounds; not to be called within a question */
 void clpi_fact_add(clpi_facts *facts, const clpi_poly *p, bool is_equal);      /* p >= 0, or == 0; unknown ones say nothing */
 void clpi_order_add(clpi_facts *facts, const clpi_poly *a, const clpi_poly *b, int64_t by);   /* a >= b + by */
-void clpi_choice_add(clpi_facts *facts, const clpi_choice *choice);
-/* Puts p >= 0 (or == 0) into a list of a choice. */
-void clpi_alternative_add(clpi_choice *choice, int side, const clpi_poly *p, bool is_equal);
+void clpi_disjunction_add(clpi_facts *facts, const clpi_disjunction *disjunction);
+/* Puts p >= 0 (or == 0) into a list of a disjunction. */
+void clpi_alternative_add(clpi_disjunction *disjunction, int side, const clpi_poly *p, bool is_equal);
 
 bool clpi_facts_are_impossible(clpi_facts *facts);                  /* true: for certain */
 bool clpi_poly_is_at_least(clpi_facts *facts, const clpi_poly *p, int64_t lo);               /* true: for certain */

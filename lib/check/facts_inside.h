@@ -4,7 +4,7 @@
 
 #include "check/facts.h"
 
-enum { CLPI_MAX_VARIABLES = 256, CLPI_MAX_MONOMIALS = 1024, CLPI_MAX_FACTS = 512, CLPI_MAX_CHOICES = 24, CLPI_MAX_MADE = 128 };
+enum { CLPI_MAX_VARIABLES = 256, CLPI_MAX_MONOMIALS = 1024, CLPI_MAX_FACTS = 512, CLPI_MAX_DISJUNCTIONS = 24, CLPI_MAX_MADE = 128 };
 
 #define CLPI_NO_MONOMIAL UINT32_MAX
 
@@ -16,12 +16,12 @@ typedef struct clpi_made { clpi_made_kind kind; clpi_poly a, b, value; } clpi_ma
 typedef struct clpi_bounds { int64_t lo, hi; } clpi_bounds;
 
 struct clpi_facts {
-    clpi_arena    *arena;
-    clpi_bounds   *variables;    uint32_t n_variables;
-    clpi_monomial *monomials;    uint32_t n_monomials;
-    clpi_fact     *facts;        uint32_t n_facts;
-    clpi_choice   *choices;      uint32_t n_choices;
-    clpi_made     *made;         uint32_t n_made;        /* functions whose value has a name */
+    clpi_arena       *arena;
+    clpi_bounds      *variables;       uint32_t n_variables;
+    clpi_monomial    *monomials;       uint32_t n_monomials;
+    clpi_fact        *facts;           uint32_t n_facts;
+    clpi_disjunction *disjunctions;    uint32_t n_disjunctions;
+    clpi_made        *made;            uint32_t n_made;        /* functions whose value has a name */
 };
 
 uint32_t  clpi_monomial_number(clpi_facts *facts, const clpi_monomial *monomial);      /* CLPI_NO_MONOMIAL: no room */

@@ -49,10 +49,10 @@ static clpi_bounds quotient_bounds(const clpi_facts *f, const clpi_poly *a, bool
 static void add_either(clpi_facts *f, const clpi_poly *a, const clpi_poly *b)
 {
     const clpi_poly ahead = clpi_poly_sum(a, b, -1), behind = clpi_poly_sum(b, a, -1), far_behind = clpi_poly_plus(&behind, -1);
-    clpi_choice choice = { .side[0].n = 0 };
-    clpi_alternative_add(&choice, 0, &ahead, false);
-    clpi_alternative_add(&choice, 1, &far_behind, false);
-    clpi_choice_add(f, &choice);
+    clpi_disjunction disjunction = { .side[0].n = 0 };
+    clpi_alternative_add(&disjunction, 0, &ahead, false);
+    clpi_alternative_add(&disjunction, 1, &far_behind, false);
+    clpi_disjunction_add(f, &disjunction);
 }
 
 /* Quotients by one number that is not known are compared: that they are equal, or one apart at least, is what products with
@@ -110,14 +110,14 @@ static clpi_poly extreme(clpi_facts *f, const clpi_poly *a, const clpi_poly *b, 
     /* Its bounds are the smaller, or larger, of each; none counts as beyond all. */
     int64_t lo = (of_a.lo < of_b.lo) == (sign > 0) ? of_a.lo : of_b.lo, hi = (of_a.hi < of_b.hi) == (sign > 0) ? of_a.hi : of_b.hi;
     const clpi_poly value = clpi_variable(f, lo, hi);
-    clpi_choice choice = { .side[0].n = 0 };
+    clpi_disjunction disjunction = { .side[0].n = 0 };
     const clpi_poly *const of[2] = { a, b };
     for (int i = 0; i < 2; i++) {
         const clpi_poly rest = clpi_poly_sum(of[i], &value, -1), signed_rest = clpi_poly_times(&rest, sign);
-        clpi_alternative_add(&choice, i, &rest, true);
+        clpi_alternative_add(&disjunction, i, &rest, true);
         clpi_fact_add(f, &signed_rest, false);
     }
-    clpi_choice_add(f, &choice);
+    clpi_disjunction_add(f, &disjunction);
     return remember(f, kind, a, b, &value);
 }
 

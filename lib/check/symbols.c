@@ -291,15 +291,15 @@ static clpi_poly read_choice(const reader *r, clp_val a, const clpi_poly *b, con
         return *b;
     const clpi_poly value = opaque(s, d, CLPI_OPAQUE_NOT);
     const clpi_poly *const of[2] = { b, c };
-    clpi_choice choice = { .side[0].n = 0 };
+    clpi_disjunction disjunction = { .side[0].n = 0 };
     clpi_fact fact;
     for (int i = 0; i < 2; i++) {
         const clpi_poly rest = clpi_poly_sum(&value, of[i], -1);
-        clpi_alternative_add(&choice, i, &rest, true);
+        clpi_alternative_add(&disjunction, i, &rest, true);
         if (rest.is_known && comparison_fact(r, clpi_op_at(s->ir, a), coords, i == 0, &fact))
-            clpi_alternative_add(&choice, i, &fact.poly, fact.is_equal);
+            clpi_alternative_add(&disjunction, i, &fact.poly, fact.is_equal);
     }
-    clpi_choice_add(s->facts, &choice);
+    clpi_disjunction_add(s->facts, &disjunction);
     return value;
 }
 
@@ -484,10 +484,10 @@ static void add_unequal(const reader *r, const clp_val *args, const clpi_poly *c
     clpi_poly less = clpi_poly_sum(&b, &a, -1), more = clpi_poly_sum(&a, &b, -1);
     less = clpi_poly_plus(&less, -1);
     more = clpi_poly_plus(&more, -1);
-    clpi_choice choice = { .side[0].n = 0 };
-    clpi_alternative_add(&choice, 0, &less, false);
-    clpi_alternative_add(&choice, 1, &more, false);
-    clpi_choice_add(s->facts, &choice);
+    clpi_disjunction disjunction = { .side[0].n = 0 };
+    clpi_alternative_add(&disjunction, 0, &less, false);
+    clpi_alternative_add(&disjunction, 1, &more, false);
+    clpi_disjunction_add(s->facts, &disjunction);
 }
 
 /* a % b == 0: by zero the remainder is a, so that of an a from 1 on b is not 0. */
@@ -530,11 +530,11 @@ static void add_condition(const reader *r, clp_val v, const clpi_poly *coords, b
         add_condition(&deeper, args[0], coords, want);
         add_condition(&deeper, args[1], coords, want);
     } else if (op->kind == CLP_OP_and || op->kind == CLP_OP_or) {
-        clpi_choice choice = { .side[0].n = 0 };
+        clpi_disjunction disjunction = { .side[0].n = 0 };
         for (int i = 0; i < 2; i++)
             if (comparison_fact(&deeper, clpi_op_at(s->ir, args[i]), coords, want, &fact[i]))
-                clpi_alternative_add(&choice, i, &fact[i].poly, fact[i].is_equal);
-        clpi_choice_add(s->facts, &choice);
+                clpi_alternative_add(&disjunction, i, &fact[i].poly, fact[i].is_equal);
+        clpi_disjunction_add(s->facts, &disjunction);
     } else if (op->kind == (want ? CLP_OP_ne : CLP_OP_eq)) {
         add_unequal(&deeper, args, coords);
     } else {

@@ -47,16 +47,16 @@ typedef struct clpi_target {       /* what is subscripted */
     const int64_t *size;           /* [rank]; -1: known at run time only */
 } clpi_target;
 
-typedef struct clpi_place {
+typedef struct clpi_target_place {
     int      n;                            /* subs, one for each dimension of the target */
     clpi_sub subs[CLP_MAX_RANK];
     clp_val  args[CLP_MAX_RANK];
     clpi_type shape;                       /* what the subs address; no dtype */
     clpi_type with_new;                    /* the same with the dimensions that `None` adds */
     bool     is_whole;                     /* every element in order */
-} clpi_place;
+} clpi_target_place;
 
 /* false: reported, or a null value was given. */
-bool clpi_subscripts_resolve(clpi_build *b, const clpi_target *target, const clpi_subscript *subs, int n, clpi_place *out_place);
+bool clpi_subscripts_resolve(clpi_build *b, const clpi_target *target, const clpi_subscript *subs, int n, clpi_target_place *out_place);
 
 #endif

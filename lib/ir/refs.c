@@ -23,7 +23,7 @@ static clp_val to_place(clpi_build *b, clp_val v, const clpi_type *place, const 
     return (clp_val){ 0 };
 }
 
-static bool operand_place(clpi_build *b, int operand, const clpi_subscript *subs, int n, clpi_place *out)
+static bool operand_place(clpi_build *b, int operand, const clpi_subscript *subs, int n, clpi_target_place *out)
 {
     if (operand < 0)
         return false;
@@ -33,7 +33,7 @@ static bool operand_place(clpi_build *b, int operand, const clpi_subscript *subs
 }
 
 /* A mask or `other` that was given: broadcast, appended to the operands. */
-static bool add_extra(clpi_build *b, clp_val v, const clpi_place *p, const char *what, const char *name, clp_val *args, int *n_args)
+static bool add_extra(clpi_build *b, clp_val v, const clpi_target_place *p, const char *what, const char *name, clp_val *args, int *n_args)
 {
     clp_val at = to_place(b, v, &p->shape, what, name);
     args[(*n_args)++] = at;
@@ -42,7 +42,7 @@ static bool add_extra(clpi_build *b, clp_val v, const clpi_place *p, const char 
 
 enum { MAX_ARGS = CLP_MAX_RANK + 4 };
 
-static int place_args(const clpi_place *p, clp_val *args)
+static int place_args(const clpi_target_place *p, clp_val *args)
 {
     for (int i = 0; i < p->n; i++)
         args[i] = p->args[i];
@@ -51,7 +51,7 @@ static int place_args(const clpi_place *p, clp_val *args)
 
 clp_val clpi_make_load(clpi_build *b, int operand, const clpi_subscript *subs, int n, clp_val mask, clp_val other)
 {
-    clpi_place p;
+    clpi_target_place p;
     clp_val args[MAX_ARGS];
     if (!operand_place(b, operand, subs, n, &p))
         return (clp_val){ 0 };
@@ -85,7 +85,7 @@ static bool is_written(clpi_build *b, int operand)
 static clp_val make_write(clpi_build *b, clpi_op_kind kind, int operand, const clpi_subscript *subs, int n, const clp_val *values,
                           int n_values, clp_val mask, const char *what)
 {
-    clpi_place p;
+    clpi_target_place p;
     clp_val args[MAX_ARGS];
     assert(n_values == clpi_n_values(kind));
     if (!is_written(b, operand) || !operand_place(b, operand, subs, n, &p))
@@ -137,7 +137,7 @@ clp_val clpi_make_header_load(clpi_build *b, int operand, const clp_val *index, 
 
 clp_val clpi_make_index(clpi_build *b, clp_val v, const clpi_subscript *subs, int n)
 {
-    clpi_place p;
+    clpi_target_place p;
     clp_val args[MAX_ARGS];
     if (v.id == 0)
         return v;

@@ -12,7 +12,7 @@
 typedef struct resolver {
     clpi_build        *b;
     const clpi_target *target;
-    clpi_place        *out;
+    clpi_target_place *out;
     int  new_before[CLP_MAX_RANK + 1];    /* Nones that stand before sub i */
     clpi_pos pos[CLP_MAX_RANK];
 } resolver;
@@ -31,7 +31,7 @@ static clp_val make_start(clpi_build *b, int64_t at)
 
 static void add_sub(resolver *r, clpi_pos pos, clpi_sub sub, clp_val arg)
 {
-    clpi_place *p = r->out;
+    clpi_target_place *p = r->out;
     r->pos[p->n] = pos;
     p->subs[p->n] = sub;
     p->args[p->n++] = arg;
@@ -274,7 +274,7 @@ static bool add_list(resolver *r, const clpi_subscript *subs, int n)
 /* Index tiles broadcast together; scalars that stand between two of them join. */
 static bool join_tiles(resolver *r)
 {
-    clpi_place *p = r->out;
+    clpi_target_place *p = r->out;
     int first = -1, last = -1, rank = 0;
     int64_t shape[CLP_MAX_RANK];
     for (int i = 0; i < p->n; i++) {
@@ -303,7 +303,7 @@ static bool join_tiles(resolver *r)
 /* with_new: the shape with a 1 for each None, which stand where they were written. */
 static bool add_new_dims(resolver *r)
 {
-    clpi_place *p = r->out;
+    clpi_target_place *p = r->out;
     int d = 0, n = 0, total = p->shape.rank;
     for (int i = 0; i <= p->n; i++)
         total += r->new_before[i];
@@ -331,7 +331,7 @@ static bool add_new_dims(resolver *r)
 
 static bool covers_all(const resolver *r)
 {
-    const clpi_place *p = r->out;
+    const clpi_target_place *p = r->out;
     for (int i = 0; i < p->n; i++) {
         int64_t start;
         if (p->subs[i].kind != CLPI_SUB_RANGE || p->subs[i].stride != 1 || p->subs[i].size != r->target->size[i] ||
@@ -341,9 +341,9 @@ static bool covers_all(const resolver *r)
     return true;
 }
 
-bool clpi_subscripts_resolve(clpi_build *b, const clpi_target *target, const clpi_subscript *subs, int n, clpi_place *out_place)
+bool clpi_subscripts_resolve(clpi_build *b, const clpi_target *target, const clpi_subscript *subs, int n, clpi_target_place *out_place)
 {
-    *out_place = (clpi_place){ .n = 0 };
+    *out_place = (clpi_target_place){ .n = 0 };
     resolver r = { .b = b, .target = target, .out = out_place };
     if (!add_list(&r, subs, n) || b->ir->arena->failed || !join_tiles(&r))
         return false;

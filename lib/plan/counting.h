@@ -9,12 +9,12 @@
 #include "plan/work.h"
 
 /* A scalar of the body that program ids, sizes, scalars and prefetched data decide (work_known.c). */
-typedef struct clpi_known {
+typedef struct clpi_knowledge {
     bool     is_known;
     bool     is_index;           /* index arithmetic: of no data, and not known only where the index of a loop is in it */
     bool     reads_data;
     uint32_t axes;
-} clpi_known;
+} clpi_knowledge;
 
 typedef enum clpi_factor_kind {
     CLPI_FACTOR_EXTENT,                  /* how many of elements start, start + stride, ... (size of them) of a block's dimension exist */
@@ -51,7 +51,7 @@ typedef struct clpi_counting {
     const clpi_ir       *ir;
     const clpi_prefetch *prefetch;
     clpi_arena          *arena;
-    clpi_known          *known;              /* [ops.n] */
+    clpi_knowledge      *known;              /* [ops.n] */
     clpi_elem           *values;             /* [ops.n] of known scalars in the program looked at */
     clpi_id_list        *needs;              /* [ops.n] of known scalars, what they are made of */
     int                 *order;              /* [n_axes] outermost first: the parallel axes, then the others */

@@ -61,7 +61,7 @@ static clpi_product *arm_runs(clpi_counting *c, const clpi_op *op, const clpi_pr
 {
     clpi_product *p = product_new(c, outside);
     const clp_val condition = clpi_args(c->ir, op)[0];
-    const clpi_known *k = &c->known[condition.id];
+    const clpi_knowledge *k = &c->known[condition.id];
     if (p && k->is_known)
         clpi_product_add(p, clpi_factor_intern(c, &(clpi_factor){ .kind = kind, .axes = k->axes, .reads_data = k->reads_data, .value = condition }));
     else if (p)
@@ -78,7 +78,7 @@ static clpi_product *loop_runs(clpi_counting *c, uint32_t id, const clpi_product
             p->is_exact = false;
         return p;
     }
-    const clpi_known *lo = &c->known[clpi_args(c->ir, op)[0].id], *hi = &c->known[clpi_args(c->ir, op)[1].id];
+    const clpi_knowledge *lo = &c->known[clpi_args(c->ir, op)[0].id], *hi = &c->known[clpi_args(c->ir, op)[1].id];
     if (lo->is_known && hi->is_known)
         clpi_product_add(p, clpi_factor_intern(c, &(clpi_factor){ .kind = CLPI_FACTOR_TRIPS, .axes = lo->axes | hi->axes,
                                                    .reads_data = lo->reads_data || hi->reads_data, .op = id }));
@@ -210,7 +210,7 @@ static bool counting_init(clpi_counting *c, const clpi_bound *bound, const clpi_
     const clpi_plan *plan = bound->plan;
     const uint32_t n_ops = plan->ir->ops.n;
     *c = (clpi_counting){ .bound = bound, .ir = plan->ir, .prefetch = prefetch, .arena = arena,
-                     .known = CLPI_NEW_N(arena, clpi_known, n_ops), .values = CLPI_NEW_N(arena, clpi_elem, n_ops),
+                     .known = CLPI_NEW_N(arena, clpi_knowledge, n_ops), .values = CLPI_NEW_N(arena, clpi_elem, n_ops),
                      .needs = CLPI_NEW_N(arena, clpi_id_list, n_ops), .order = CLPI_NEW_N(arena, int, (size_t)plan->ir->n_axes),
                      .runs = CLPI_NEW_N(arena, const clpi_product *, n_ops) };
     if (!c->known || !c->values || !c->needs || !c->order || !c->runs || !CLPI_PUSH(arena, &c->factors, (clpi_factor){ .kind = CLPI_FACTOR_IF }))

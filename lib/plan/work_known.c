@@ -10,33 +10,33 @@ static bool is_prefetched(const clpi_counting *c, const clpi_op *op)
     return x->role == CLP_PREFETCH && clpi_is_int(x->dtype) && !op->has_mask;
 }
 
-static clpi_known known_of(const clpi_counting *c, uint32_t id)
+static clpi_knowledge known_of(const clpi_counting *c, uint32_t id)
 {
     const clpi_op *op = &c->ir->ops.items[id];
     const clpi_type *t = &c->ir->types.items[op->type];
-    clpi_known k = { .is_known = true, .is_index = true };
+    clpi_knowledge k = { .is_known = true, .is_index = true };
     if (t->rank > 0 || t->dtype == CLP_DTYPE_NONE)
-        return (clpi_known){ false, false, false, 0 };
+        return (clpi_knowledge){ false, false, false, 0 };
     switch (op->kind) {
     case CLP_OP_const:
     case CLP_OP_dim:
     case CLP_OP_num_programs: return k;
     case CLP_OP_program_id: k.axes = UINT32_C(1) << op->attr; return k;
-    case CLP_OP_arg: return (clpi_known){ false, c->ir->ops.items[id - 1].kind == CLP_OP_for, false, 0 };      /* its index stands first */
+    case CLP_OP_arg: return (clpi_knowledge){ false, c->ir->ops.items[id - 1].kind == CLP_OP_for, false, 0 };      /* its index stands first */
     case CLP_OP_load:
         if (c->ir->operands[op->operand].role == CLP_SCALAR)
             return k;
         if (!is_prefetched(c, op))
-            return (clpi_known){ false, false, false, 0 };
+            return (clpi_knowledge){ false, false, false, 0 };
         k.reads_data = true;
         break;
     default:
         if (op->kind != CLP_OP_cast && !clpi_ops[op->kind].is_elementwise)
-            return (clpi_known){ false, false, false, 0 };
+            return (clpi_knowledge){ false, false, false, 0 };
         break;
     }
     for (uint32_t i = 0; i < op->n_args; i++) {
-        const clpi_known *a = &c->known[clpi_args(c->ir, op)[i].id];
+        const clpi_knowledge *a = &c->known[clpi_args(c->ir, op)[i].id];
         k.is_known = k.is_known && a->is_known;
         k.is_index = k.is_index && a->is_index;
         k.reads_data = k.reads_data || a->reads_data;

@@ -169,7 +169,7 @@ static bool known_place(const clpi_counting *c, const clpi_op *op, moving *m)
 {
     for (uint32_t i = 0; i < op->n_subs; i++) {
         const clp_val at = clpi_args(c->ir, op)[i];
-        const clpi_known *k = &c->known[at.id];
+        const clpi_knowledge *k = &c->known[at.id];
         if (!k->is_known)
             return false;
         if (!k->axes)

@@ -56,7 +56,7 @@ clpi_pos clpi_shown_pos(const clpi_elab *e, clpi_pos pos)
     return e->call_pos.line ? e->call_pos : pos;
 }
 
-bool clpi_step(clpi_elab *e, clpi_pos pos)
+bool clpi_take_step(clpi_elab *e, clpi_pos pos)
 {
     if (e->stopped || e->arena->failed)
         return false;

@@ -116,7 +116,7 @@ void clpi_say(clpi_elab *e, clpi_pos pos, const char *format, ...) CLP_PRINTF(3,
 void clpi_say_none_of(clpi_elab *e, clpi_pos pos, const char *name, const char *const *names, int n, const char *format, ...) CLP_PRINTF(6, 7);
 clpi_pos clpi_shown_pos(const clpi_elab *e, clpi_pos pos);       /* the place in the user's text */
 static inline void clpi_at_pos(clpi_elab *e, clpi_pos pos) { e->b->pos = clpi_shown_pos(e, pos); }
-bool clpi_step(clpi_elab *e, clpi_pos pos);                      /* false: stop here */
+bool clpi_take_step(clpi_elab *e, clpi_pos pos);                 /* false: stop here */
 bool clpi_descend(clpi_elab *e, clpi_pos pos);                   /* false: nested too deeply; else ascend again */
 static inline void clpi_ascend(clpi_elab *e) { e->depth--; }
 

@@ -490,7 +490,7 @@ static clpi_meaning eval_any(clpi_elab *e, const clpi_expr *x)
 
 clpi_meaning clpi_eval(clpi_elab *e, const clpi_expr *x)
 {
-    if (!clpi_step(e, x->pos) || !clpi_descend(e, x->pos))
+    if (!clpi_take_step(e, x->pos) || !clpi_descend(e, x->pos))
         return nothing;
     clpi_meaning m = eval_any(e, x);
     clpi_ascend(e);

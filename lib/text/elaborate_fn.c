@@ -73,7 +73,7 @@ clpi_meaning clpi_inline(clpi_elab *e, const clpi_fn_decl *fn, const clpi_expr *
         clpi_say(e, x->pos, "`%s` calls itself: fns are inlined, so none may", fn->name.text);
         return nothing;
     }
-    if (!check_args(e, fn, x, args, pos) || !clpi_step(e, x->pos) || !clpi_descend(e, x->pos))
+    if (!check_args(e, fn, x, args, pos) || !clpi_take_step(e, x->pos) || !clpi_descend(e, x->pos))
         return nothing;
     saved before = { e->frame_begin, e->frame_end, e->names.n, e->call_pos, e->call_name, e->makes_dims };
     clpi_active active = { fn, e->active };

@@ -19,7 +19,7 @@ typedef struct carried {
 
 static void scan_stmts(clpi_elab *e, const clpi_stmts *stmts, uint32_t but, carried *c)
 {
-    for (uint32_t i = 0; i < stmts->n && clpi_step(e, stmts->items[i]->pos); i++) {
+    for (uint32_t i = 0; i < stmts->n && clpi_take_step(e, stmts->items[i]->pos); i++) {
         const clpi_stmt *s = stmts->items[i];
         if (s->kind == CLPI_ST_ASSIGN && s->place->kind == CLPI_EX_NAME) {
             clpi_binding *binding = clpi_find(e, s->place->name);
@@ -164,7 +164,7 @@ static void elaborate_static_for(clpi_elab *e, const clpi_stmt *s)
     }
     for (int64_t i = lo; step > 0 ? i < hi : i > hi;) {
         uint32_t before = e->names.n;
-        if (!clpi_step(e, s->pos) || !clpi_name_bind(e, s->names.items[0], CLPI_BIND_LET, 0, clpi_mean_int(i)))
+        if (!clpi_take_step(e, s->pos) || !clpi_name_bind(e, s->names.items[0], CLPI_BIND_LET, 0, clpi_mean_int(i)))
             return;
         clpi_elaborate_stmts(e, &s->body);
         clpi_unbind(e, before);
@@ -424,7 +424,7 @@ void clpi_elaborate_stmts(clpi_elab *e, const clpi_stmts *stmts)
 {
     for (uint32_t i = 0; i < stmts->n; i++) {
         clpi_pos pos = stmts->items[i]->pos;
-        if (!clpi_step(e, pos) || !clpi_descend(e, pos))
+        if (!clpi_take_step(e, pos) || !clpi_descend(e, pos))
             return;
         const uint64_t used = e->used;
         e->used = 0;

@@ -36,7 +36,7 @@ void clpi_end_reach(clp_builder *b, uint32_t begin, uint32_t end)
 {
     while (b->ended.n > 0 && b->ended.items[b->ended.n - 1].begin >= begin)
         b->ended.n--;
-    if (!CLPI_PUSH(b->arena, &b->ended, (clpi_span){ begin, end }))
+    if (!CLPI_PUSH(b->arena, &b->ended, (clpi_op_range){ begin, end }))
         b->failed = true;
 }
 

@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-typedef struct clpi_span { uint32_t begin, end; } clpi_span;      /* of ops */
+typedef struct clpi_op_range { uint32_t begin, end; } clpi_op_range;
 
 struct clp_builder {
     clpi_build     build;        /* its reports come back to this builder */
@@ -13,7 +13,7 @@ struct clp_builder {
     uint32_t       n_calls;      /* of the body so far */
     const clp_val *vals;         /* values the running call was given */
     int            n_vals;
-    struct { clpi_span *items; uint32_t n, cap; } ended;     /* regions, arms: ascending, disjoint, as wide as can be */
+    struct { clpi_op_range *items; uint32_t n, cap; } ended;     /* regions, arms: ascending, disjoint, as wide as can be */
     bool           failed;       /* sticky: from the first failure on, calls do nothing and return null */
     char          *message;      /* of that failure; NULL: out of memory, reported when it happened */
 };

@@ -172,7 +172,7 @@ Test(eval, dot_of_any_size)
             check_dot(sizes[i][0], sizes[i][1], sizes[i][2], turned);
 }
 
-static void check_unit(const clpi_dot_unit *u, const char *name)
+static void check_unit(const clpi_micro_kernel *u, const char *name)
 {
     enum { K = 37, ROWS = 16, COLUMNS = 64 };
     static float a[ROWS * K], b[K * COLUMNS], c[ROWS * COLUMNS];
