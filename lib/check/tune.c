@@ -2,8 +2,8 @@
  * In: a kernel with `tune` lists, arrays, limits of time. Out: every point with its time or why it has none; the best, on disk.
  * Works on device memory of its own, filled from a snapshot of the arrays.
  *
- * Decides the order, which is the model's, behind the defaults; what is left out, which is what the model takes for many times
- * slower than the best, and what there is no time for; and what counts. A point is measured twice: in turn with all others,
+ * Decides the order, which is the model's, behind the defaults; what is left out, which is what cannot run, what the model takes for
+ * many times slower than the best, and what there is no time for; and what counts. A point is measured twice: in turn with all others,
  * which rules most of them out, and the nearest to the best again, one launch of each after another, so that what else the
  * machine does meets them all. A point has its results compared before it becomes the best, so nothing is kept that was not;
  * others, which cannot be taken anyway, are not compared.                                                               */
@@ -31,7 +31,7 @@ struct clp_tuning {
 typedef struct point {
     clp_try     tried;
     int64_t    *values;
-    double      cycles;           /* the model's */
+    double      cycles;           /* the model's; INFINITY: it does not know whether the point can run at all */
     clp_kernel *kernel;
     bool        is_compared;
 } point;
@@ -82,6 +82,14 @@ static clp_status predict_all(tuner *t, const int64_t *dims, bool *out_any)
     return CLP_OK;
 }
 
+/* Fails as a launch of that kernel on the arrays would. */
+static clp_status bind_kernel(const tuner *t, clp_kernel *kernel)
+{
+    clp_choice choice;
+    clp_kernel *same;
+    return clpi_kernel_for(kernel, t->given, t->n_arrays, &t->run, false, &same, &choice);
+}
+
 static clp_status make_points(tuner *t)
 {
     const clpi_choices *c = t->kernel->choices;
@@ -92,8 +100,10 @@ static clp_status make_points(tuner *t)
     t->class = CLPI_NEW_N(t->arena, int64_t, CLPI_MAX_CHOICE_DIMS);
     if (!t->points || !t->class)
         return CLP_ERR_OOM;
-    if (!clpi_launch_class(t->kernel, t->given, t->n_arrays, &t->run, dims, t->class))
+    if (!clpi_launch_class(t->kernel, t->given, t->n_arrays, &t->run, dims, t->class)) {
+        CLP_TRY(bind_kernel(t, t->kernel));
         return clpi_fail(t->env, CLP_ERR_ARG, "%s: its dims do not follow from these arrays", t->kernel->ir->name);
+    }
     for (int i = 0; i < clpi_n_points(c); i++) {
         point *p = &t->points[t->n];
         p->values = CLPI_NEW_N(t->arena, int64_t, n_open);
@@ -115,6 +125,45 @@ static clp_status make_points(tuner *t)
         for (int k = 0; k < t->n; k++)
             t->points[i].tried.rank += t->points[k].cycles < t->points[i].cycles || (t->points[k].cycles == t->points[i].cycles && k <= i);
     return CLP_OK;
+}
+
+/* What a point ran into is its own affair, but for what every other would run into as well. Of an error in the text the first line
+ * says what it is. */
+static clp_status give_up(const tuner *t, point *p, clp_status status)
+{
+    if (status == CLP_ERR_OOM || status == CLP_ERR_INTERNAL)
+        return status;
+    const char *text = clpi_error_text(t->env);
+    p->tried.why_not = clpi_arena_strndup(t->arena, text, strcspn(text, "\n"));
+    return p->tried.why_not ? CLP_OK : CLP_ERR_OOM;
+}
+
+/* Makes the point's kernel, up to its plan, unless it cannot be made or does not take the arrays: then it is given up. */
+static clp_status make_kernel(const tuner *t, point *p)
+{
+    if (p->kernel || p->tried.why_not)
+        return CLP_OK;
+    const double start = clpi_now();
+    clp_status status = clpi_point_kernel(t->kernel, p->values, false, &p->kernel);
+    p->tried.build_seconds = clpi_now() - start;
+    if (!status)
+        status = bind_kernel(t, p->kernel);
+    return status ? give_up(t, p, status) : CLP_OK;
+}
+
+/* The kernel that says what memory a launch has, which all points share: the first that takes the arrays. Where there is none it is
+ * said why a launch would fail. */
+static clp_status find_base(tuner *t, clp_kernel **out_base)
+{
+    for (int i = 0; i < t->n; i++) {
+        point *p = &t->points[i];
+        CLP_TRY(make_kernel(t, p));
+        *out_base = p->kernel;
+        if (!p->tried.why_not)
+            return CLP_OK;
+    }
+    CLP_TRY(bind_kernel(t, t->kernel));
+    return clpi_fail(t->env, CLP_ERR_ARG, "%s: no point of its lists takes these arrays", t->kernel->ir->name);
 }
 
 /* ---- Memory ---- */
@@ -158,15 +207,6 @@ static clp_status make_arrays(tuner *t, clp_kernel *kernel)
 
 /* ---- One point ---- */
 
-/* What a point ran into is its own affair, but for what every other would run into as well. */
-static clp_status give_up(const tuner *t, point *p, clp_status status)
-{
-    if (status == CLP_ERR_OOM || status == CLP_ERR_INTERNAL)
-        return status;
-    p->tried.why_not = clpi_arena_printf(t->arena, "%s", clpi_error_text(t->env));
-    return p->tried.why_not ? CLP_OK : CLP_ERR_OOM;
-}
-
 static clp_status launch(const tuner *t, const point *p, double *out_seconds)
 {
     const double start = clpi_now();
@@ -175,21 +215,13 @@ static clp_status launch(const tuner *t, const point *p, double *out_seconds)
     return CLP_OK;
 }
 
-static clp_status build(const tuner *t, point *p)
-{
-    const double start = clpi_now();
-    CLP_TRY(clpi_point_kernel(t->kernel, p->values, false, &p->kernel));
-    CLP_TRY(clpi_kernel_ready(p->kernel));
-    p->tried.build_seconds = clpi_now() - start;
-    return CLP_OK;
-}
-
 /* The first launch, which caches and lazy allocations make slow, tells whether others are worth while. */
 static clp_status measure(const tuner *t, point *p)
 {
     const double start = clpi_now();
     double seconds;
-    CLP_TRY(build(t, p));
+    CLP_TRY(clpi_kernel_ready(p->kernel));
+    p->tried.build_seconds += clpi_now() - start;
     CLP_TRY(fill(t));
     double spent = 0;
     for (int i = 0; i < LAUNCHES || spent < LEAST_SECONDS; i++) {
@@ -267,8 +299,9 @@ static bool is_better(const point *a, const point *b)
 
 static clp_status try_point(tuner *t, point *p)
 {
-    clp_status status = measure(t, p);
-    if (!status && is_better(p, t->best))
+    CLP_TRY(make_kernel(t, p));
+    clp_status status = p->tried.why_not ? CLP_OK : measure(t, p);
+    if (!status && !p->tried.why_not && is_better(p, t->best))
         status = compare(t, p);
     if (status)
         CLP_TRY(give_up(t, p, status));
@@ -280,6 +313,17 @@ static clp_status try_point(tuner *t, point *p)
 
 /* ---- All points ---- */
 
+static const char *why_not_tried(const tuner *t, const point *p, double least)
+{
+    if (!p->tried.is_default && clpi_now() > t->end)
+        return "not tried: there was no time left";
+    if (!p->tried.is_default && isfinite(p->cycles) && p->cycles > MOST_TIMES_SLOWER * least)
+        return "not tried: the model takes it for many times slower";
+    if (t->opts.wants && !t->opts.wants(p->tried.params, t->opts.user))
+        return "not tried: it is not wanted";
+    return NULL;
+}
+
 static clp_status try_all(tuner *t)
 {
     double least = INFINITY;
@@ -287,13 +331,11 @@ static clp_status try_all(tuner *t)
         least = fmin(least, t->points[i].cycles);
     for (int i = 0; i < t->n; i++) {
         point *p = &t->points[i];
-        if (!p->tried.is_default && clpi_now() > t->end)
-            p->tried.why_not = "not tried: there was no time left";
-        else if (!p->tried.is_default && p->cycles > MOST_TIMES_SLOWER * least)
-            p->tried.why_not = "not tried: the model takes it for many times slower";
-        else if (t->opts.wants && !t->opts.wants(p->tried.params, t->opts.user))
-            p->tried.why_not = "not tried: it is not wanted";
-        else
+        if (isinf(p->cycles))
+            CLP_TRY(make_kernel(t, p));
+        if (!p->tried.why_not)
+            p->tried.why_not = why_not_tried(t, p, least);
+        if (!p->tried.why_not)
             CLP_TRY(try_point(t, p));
     }
     return CLP_OK;
@@ -351,9 +393,11 @@ static clp_status keep_best(tuner *t, clp_tuning *out)
     return clpi_tuned_keep(t->kernel, t->class, t->best->values, t->best->tried.seconds, defaults->tried.seconds, t->arena, &out->not_kept);
 }
 
-static clp_status tune(tuner *t, clp_kernel *base, clp_tuning *out)
+static clp_status tune(tuner *t, clp_tuning *out)
 {
+    clp_kernel *base = NULL;
     CLP_TRY(make_points(t));
+    CLP_TRY(find_base(t, &base));
     CLP_TRY(make_arrays(t, base));
     CLP_TRY(try_all(t));
     CLP_TRY(run_finals(t));
@@ -402,9 +446,6 @@ clp_status clp_tune(clp_kernel *kernel, const clp_array *arrays, int n_arrays, c
         return clpi_fail(env, CLP_ERR_ARG, "clp_tune: out_tuning is NULL");
     opts = opts ? opts : &defaults;
     CLP_TRY(check_args(kernel, opts));
-    clp_kernel *base;
-    clp_choice choice;
-    CLP_TRY(clpi_kernel_for(kernel, arrays, n_arrays, opts->run, false, &base, &choice));
     clp_tuning *tuning = clpi_alloc(env, 1, sizeof *tuning);
     if (!tuning)
         return CLP_ERR_OOM;
@@ -416,7 +457,7 @@ clp_status clp_tune(clp_kernel *kernel, const clp_array *arrays, int n_arrays, c
     t.opts.seconds = opts->seconds > 0 ? opts->seconds : 60;
     t.opts.try_seconds = opts->try_seconds > 0 ? opts->try_seconds : 10;
     t.end = clpi_now() + t.opts.seconds;
-    clp_status status = tune(&t, base, tuning);
+    clp_status status = tune(&t, tuning);
     tuner_done(&t);
     if (status)
         clp_tuning_free(tuning);

@@ -11,6 +11,8 @@ umask 022
 
 cat > k.plk <<'END_OF_KERNEL'
 kernel b<b = 1>(out o: i32[N] block [b] at (i)) grid (i = cdiv(N, b)) tune b in [4096] { o[...] = b; }
+kernel row<b = 2>(in x: i32[N] block [b] at (0), out o: i32[N] block [b] at (0)) grid (i = 1) tune b in [4, 8, 6000, 0]
+require N <= b { o[...] = x[...] + 1; }
 kernel none(out o: i32[N] block [4] at (i)) grid (i = cdiv(N, 4)) { o[...] = 4; }
 END_OF_KERNEL
 
@@ -31,6 +33,12 @@ grep -q '"params": "b=4096", "chosen_by": "tuned"' out || wrong "run --json: $(c
 "$clpallas" run k.plk:b --dim N=3500 --tuned --time 1 >out
 grep -q ', b=4096 (tuned)$' out || wrong "run --time: $(cat out)"
 "$clpallas" check k.plk:b --dim N=3500 --tuned >out || wrong "check --tuned: status $?: $(cat out)"
+
+# Where the defaults do not take a shape and another value does, that one is tried, kept and run; of what cannot run the table says why.
+"$clpallas" tune k.plk:row --dim N=5000 --time 20 >table 2>errors || wrong "tune row: status $?: $(cat errors)"
+grep -q 'b=6000 (best)$' table && grep -q 'b=2 (default): k.plk:3:9: row requires N <= b; N is 5000, b is 2$' table &&
+    grep -q 'b=4: k.plk:3:9: row requires N <= b; N is 5000, b is 4$' table && grep -q 'b=0: k.plk:2:[0-9]*: error: .* at least 1, got 0; b is 0$' table ||
+    wrong "tune row: no such table: $(cat table)"
 
 # A line of no use is said, once, and the rest of the file does its work.
 { echo 'rubbish'; cat cache/tuned.jsonl; } >more && mv more cache/tuned.jsonl
