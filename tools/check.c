@@ -72,6 +72,8 @@ int command_check(const options *o)
     if (!status)
         status = job_arrays(&j, MAKE_UP_MISSING);
     if (!status && o->svg)
+        status = job_choose(&j, true);
+    if (!status && o->svg)
         status = map_write(&j, o->svg, o->of);
     if (!status)
         status = check_job(&j);

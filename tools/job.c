@@ -109,6 +109,13 @@ static int check_places(const options *o)
     return status;
 }
 
+static void be_about(job *j, clp_kernel *kernel)
+{
+    j->launched = kernel;
+    j->ir = kernel->ir;
+    j->plan = kernel->plan;
+}
+
 static int open_for(job *j, const options *o, const char *device, bool text_only)
 {
     *j = (job){ .o = o };
@@ -126,8 +133,7 @@ static int open_for(job *j, const options *o, const char *device, bool text_only
     if (st || batch_kernel(o, j->member, &j->kernel))
         return fail_library(j->ctx);
     j->build_s = clpi_now() - start;
-    j->ir = j->kernel->ir;
-    j->plan = j->kernel->plan;
+    be_about(j, j->kernel);
     j->n = clp_kernel_n_operands(j->kernel);
     j->arrays = calloc((size_t)j->n + 1, sizeof *j->arrays);
     j->args = calloc((size_t)j->n + 1, sizeof *j->args);
@@ -174,7 +180,7 @@ int fail_job(const job *j)
 
 int job_operand(const job *j, int i)
 {
-    return j->kernel->operands[i];
+    return j->launched->operands[i];
 }
 
 static const char *value_of(const pairs *list, const char *name)
@@ -480,6 +486,17 @@ void job_run_opts(const job *j, clp_run_opts *out)
                            .seed = j->o->seed,
                            .dims = j->dims,
                            .n_dims = j->n_dims };
+}
+
+int job_choose(job *j, bool is_checked)
+{
+    clp_run_opts run;
+    clp_kernel *chosen;
+    job_run_opts(j, &run);
+    if (clpi_kernel_for(j->kernel, j->args, j->n, &run, is_checked, &chosen, &j->choice))
+        return fail_job(j);
+    be_about(j, chosen);
+    return DONE;
 }
 
 clp_status job_variant(const job *j, const int64_t *values, clp_kernel **out_kernel)

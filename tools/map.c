@@ -112,7 +112,7 @@ int map_write(const job *j, const char *path, const char *name)
     const int i = find_drawn(j, name);
     if (i < 0)
         return FAILED;
-    clpi_check check = { .env = &j->ctx->env, .kernel = j->kernel, .ir = j->ir, .plan = j->plan, .arrays = j->args, .n_arrays = j->n };
+    clpi_check check = { .env = &j->ctx->env, .kernel = j->launched, .ir = j->ir, .plan = j->plan, .arrays = j->args, .n_arrays = j->n };
     job_run_opts(j, &check.run);
     cell *cells = NULL;
     map_mark *marks = calloc((size_t)array_elems(&j->args[i]) + 1, sizeof *marks);

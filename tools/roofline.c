@@ -306,7 +306,9 @@ static int report(job *j, const clp_array *args)
     say_progress(j, "running, and measuring what is not known of the device", 0, 0);
     const clp_status st = clp_roofline(j->kernel, args, j->n, &opts, &at);
     opts.measure = false;
-    int status = st ? DONE : sweep_points(j, args, &opts, &s);
+    int status = st ? DONE : job_choose(j, false);
+    if (!st && !status)
+        status = sweep_points(j, args, &opts, &s);
     say_progress(j, "", 0, 0);
     if (st)
         status = fail_job(j);

@@ -11,7 +11,6 @@
 typedef struct timing {
     double build_s, min_s, median_s;
     counts work;
-    clp_choice choice;
 } timing;
 
 /* clp_chosen_by */
@@ -40,8 +39,8 @@ static void print_times(const job *j, const timing *t)
 {
     char build[32], least[32], median[32];
     printf("%s on %s", clp_kernel_name(j->kernel), clp_context_device(j->ctx));
-    if (*t->choice.params)
-        printf(", %s (%s)", t->choice.params, chosen_by[t->choice.by]);
+    if (*j->choice.params)
+        printf(", %s (%s)", j->choice.params, chosen_by[j->choice.by]);
     putchar('\n');
     printf("build %s, run %s (median %s of %d)", seconds_text(build, sizeof build, t->build_s),
            seconds_text(least, sizeof least, t->min_s), seconds_text(median, sizeof median, t->median_s), j->o->n_runs);
@@ -126,10 +125,10 @@ static void print_json(const job *j, const timing *t, const clp_report *comparis
     printf(", \"schedule\": \"%s\", \"build_s\": %.9g", schedule, t->build_s);
     if (j->o->n_runs)
         printf(", \"time_s\": {\"min\": %.9g, \"median\": %.9g, \"runs\": %d}", t->min_s, t->median_s, j->o->n_runs);
-    if (*t->choice.params) {
+    if (*j->choice.params) {
         printf(", \"params\": ");
-        json_string(stdout, t->choice.params);
-        printf(", \"chosen_by\": \"%s\"", chosen_by[t->choice.by]);
+        json_string(stdout, j->choice.params);
+        printf(", \"chosen_by\": \"%s\"", chosen_by[j->choice.by]);
     }
     if (t->work.flops > 0)
         printf(", \"flops\": %.17g", t->work.flops);
@@ -144,14 +143,14 @@ static void print_json(const job *j, const timing *t, const clp_report *comparis
 static int run_job(job *j)
 {
     const options *o = j->o;
-    timing t = { .build_s = j->build_s, .choice = { .params = "" } };
+    timing t = { .build_s = j->build_s };
     clp_run_opts opts;
     job_run_opts(j, &opts);
     clp_report *comparison = NULL;       /* from what the arrays hold before the run */
     int status = o->verify && clp_verify(j->kernel, j->args, j->n, &opts, &comparison) ? fail_job(j) : DONE;
     const double start = clpi_now();
-    if (!status && (clp_run(j->kernel, j->args, j->n, &opts) || clp_kernel_choice(j->kernel, j->args, j->n, &opts, &t.choice)))
-        status = fail_job(j);
+    if (!status)
+        status = clp_run(j->kernel, j->args, j->n, &opts) ? fail_job(j) : job_choose(j, false);
     const double first_s = clpi_now() - start;
     if (!status && o->n_runs)
         status = time_runs(j, &t);

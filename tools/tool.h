@@ -142,8 +142,10 @@ typedef struct job {
     clp_context     *ctx;
     clp_kernel      *kernel;
     clp_kernel      *member;      /* as it stands in the text: the same without --batch */
+    clp_kernel      *launched;    /* the one whose these are: the kernel, or what stands for it once job_choose has been called */
     const clpi_ir   *ir;
     const clpi_plan *plan;
+    clp_choice       choice;      /* likewise */
     int              n;           /* operands that a run takes */
     tool_array      *arrays;      /* [n] */
     clp_array       *args;        /* [n] the same for clp_run */
@@ -159,6 +161,9 @@ int  job_open_text(job *j, const options *o, const char *device); /* the same fo
 enum { MAKE_UP_MISSING = 1, SHAPES_ONLY = 2 };     /* SHAPES_ONLY: of made-up arrays only those have content that index maps read */
 int  job_arrays(job *j, unsigned how);             /* how: a set of these */
 void job_run_opts(const job *j, clp_run_opts *out);
+/* From here on the job is about the very kernel that a launch on its arrays runs, with values for what is left open. is_checked: arrays
+ * may share memory, as where they are checked. */
+int  job_choose(job *j, bool is_checked);
 /* The kernel with other values of the parameters that it leaves open (run/choose.h); the caller frees it. */
 clp_status job_variant(const job *j, const int64_t *values, clp_kernel **out_kernel);
 /* args: the arrays in device buffers, scalars apart; arrays of one storage share one. buffers: [n] to be freed, NULL where none. */

@@ -34,11 +34,20 @@ grep -q '"params": "b=4096", "chosen_by": "tuned"' out || wrong "run --json: $(c
 grep -q ', b=4096 (tuned)$' out || wrong "run --time: $(cat out)"
 "$clpallas" check k.plk:b --dim N=3500 --tuned >out || wrong "check --tuned: status $?: $(cat out)"
 
+"$clpallas" check k.plk:b --dim N=3500 --tuned --only memory --svg map.svg >out || wrong "check --svg --tuned: status $?: $(cat out)"
+[ "$(grep -o '<title>.*</title>' map.svg)" = '<title>(0)</title>' ] || wrong "check --svg --tuned: another kernel than the launch's: $(grep title map.svg)"
+
 # Where the defaults do not take a shape and another value does, that one is tried, kept and run; of what cannot run the table says why.
 "$clpallas" tune k.plk:row --dim N=5000 --time 20 >table 2>errors || wrong "tune row: status $?: $(cat errors)"
 grep -q 'b=6000 (best)$' table && grep -q 'b=2 (default): k.plk:3:9: row requires N <= b; N is 5000, b is 2$' table &&
     grep -q 'b=4: k.plk:3:9: row requires N <= b; N is 5000, b is 4$' table && grep -q 'b=0: k.plk:2:[0-9]*: error: .* at least 1, got 0; b is 0$' table ||
     wrong "tune row: no such table: $(cat table)"
+"$clpallas" run k.plk:row -i x=iota:5000 --tuned --time 1 >out 2>&1 || wrong "run row --time: status $?: $(cat out)"
+"$clpallas" check k.plk:row -i x=iota:5000 --tuned --svg map.svg >out 2>&1 || wrong "check row --svg: status $?: $(cat out)"
+if "$clpallas" devices --json | grep -q '"device": "cl:0", "usable": true'; then
+    "$clpallas" run k.plk:row -i x=iota:7 --on cl --time 1 >out 2>&1 && grep -q ', b=8 (model)$' out || wrong "run row --on cl: $(cat out)"
+    "$clpallas" roofline k.plk:row -i x=iota:7 --on cl --points 0 --time 1 >out 2>&1 || wrong "roofline row: $(cat out)"
+fi
 
 # A line of no use is said, once, and the rest of the file does its work.
 { echo 'rubbish'; cat cache/tuned.jsonl; } >more && mv more cache/tuned.jsonl
