@@ -137,7 +137,7 @@ static int open_for(job *j, const options *o, const char *device, bool text_only
     j->n = clp_kernel_n_operands(j->kernel);
     j->arrays = calloc((size_t)j->n + 1, sizeof *j->arrays);
     j->args = calloc((size_t)j->n + 1, sizeof *j->args);
-    return j->arrays && j->args ? DONE : fail("out of memory");
+    return j->arrays && j->args ? options_check(j) : fail("out of memory");
 }
 
 int job_open(job *j, const options *o, const char *device)

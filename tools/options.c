@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "run/run.h"
 #include "text/text.h"
 
 typedef enum kind {
@@ -460,16 +461,49 @@ static bool traces(const options *o)
     return o->trace.n > 0;
 }
 
+static bool has_box(const options *o)
+{
+    return o->box.n > 0;
+}
+
+static bool has_batch(const options *o)
+{
+    return o->batches.n > 0;
+}
+
+static bool leaves_nothing_open(const job *j)
+{
+    return !j->member->choices;
+}
+
+/* The shape decides what values are chosen for what is left open, and so what is checked. */
+static bool shapes_nothing(const job *j)
+{
+    return j->o->schedule != CLP_SCHEDULE_AUTO && !(((j->o->only ? j->o->only : CLP_CHECK_DEFAULT) | j->o->also) & CLP_CHECK_DEVICE) && !j->kernel->choices;
+}
+
+static bool sweeps_nothing(const job *j)
+{
+    return j->o->n_points > 0 && leaves_nothing_open(j);
+}
+
 /* Options that would say nothing beside the others: a wrong usage, not silence. */
 static const struct {
     kind        option;
     unsigned    takes;            /* of these commands */
-    bool      (*says_nothing)(const options *o);
+    bool      (*says_nothing)(const options *o);      /* NULL: that depends on the kernel */
     const char *why;
+    bool      (*has_no_use)(const job *j);
 } idle[] = {
     { SCHEDULE, TAKES_RUN | TAKES_CHECK | TAKES_TUNE | TAKES_BENCH | TAKES_ROOFLINE, shapes_interp,
       "--schedule is the shape of OpenCL code, and the interpreter has none: leave it out, or name an OpenCL device with --on" },
     { SCHEDULE, TAKES_STAGE, is_before_nests, "--schedule is of what --nest and --cl show" },
+    { SCHEDULE, TAKES_CHECK, NULL, "--schedule is of the check `device`, which is not among those asked for", shapes_nothing },
+    { CHECKED, TAKES_RUN, is_on_interp, "--checked is of a device's code, and --on is the interpreter, which always checks" },
+    { TUNED, TAKES_RUN | TAKES_CHECK, has_box, "--tuned and --box: a box of the grid has the defaults" },
+    { TUNED, TAKES_RUN | TAKES_CHECK, has_batch, "--tuned and --batch: a batch has the defaults" },
+    { TUNED, TAKES_RUN | TAKES_CHECK, NULL, "--tuned: no parameter with a `tune` list is left open", leaves_nothing_open },
+    { POINTS, TAKES_ROOFLINE, NULL, "--points: no parameter with a `tune` list is left open", sweeps_nothing },
     { CHECKED, TAKES_STAGE, is_before_nests, "--checked is of what --nest and --cl show" },
     { FOR, TAKES_STAGE, is_before_nests, "--for is of what --nest and --cl show" },
     { ON, TAKES_STAGE, has_limits, "--for and --on are two devices: name one" },
@@ -481,22 +515,35 @@ static const struct {
     { OF, TAKES_CHECK, draws_nothing, "--of says what --svg FILE draws" },
     { BOX, TAKES_TRACE, traces, "--trace shows one program: --box cannot stand beside it" },
     { SVG, TAKES_TRACE, traces, "--trace and --svg are two things to show: ask for one" },
+    { PARAMS, TAKES_BENCH, lists, "--list measures nothing" },
+    { ON, TAKES_BENCH, lists, "--list measures nothing" },
+    { SCHEDULE, TAKES_BENCH, lists, "--list measures nothing" },
+    { TUNED, TAKES_BENCH, lists, "--list measures nothing" },
     { TIME, TAKES_BENCH, lists, "--list measures nothing" },
     { SVG, TAKES_BENCH, lists, "--list measures nothing" },
     { JSON, TAKES_BENCH, lists, "--list measures nothing" },
 };
 
-static int check_idle(const options *o, unsigned takes, const char *command)
+/* j NULL: as far as it does not depend on the kernel. */
+static int check_idle(const options *o, const job *j)
 {
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
-        if ((o->given & BIT(idle[i].option)) && (takes & idle[i].takes) && idle[i].says_nothing(o))
-            return fail_usage("%s: %s", command, idle[i].why);
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
+        if (!(o->given & BIT(idle[i].option)) || !(o->takes & idle[i].takes))
+            continue;
+        if (j ? idle[i].has_no_use && idle[i].has_no_use(j) : idle[i].says_nothing && idle[i].says_nothing(o))
+            return fail_usage("%s: %s", o->command, idle[i].why);
+    }
     return DONE;
+}
+
+int options_check(const job *j)
+{
+    return check_idle(j->o, j);
 }
 
 int options_parse(options *o, unsigned takes, const char *command, int argc, char **argv)
 {
-    *o = (options){ .n_points = -1 };
+    *o = (options){ .takes = takes, .command = command, .n_points = -1 };
     if (!lists_new(o, argc, argv))
         return fail("out of memory");
     for (int i = 0; i < argc; i++) {
@@ -517,7 +564,7 @@ int options_parse(options *o, unsigned takes, const char *command, int argc, cha
     const char *device = getenv("CLPALLAS_DEVICE");
     if (!o->on)
         o->on = device && *device ? device : "auto";
-    return o->help ? DONE : check_idle(o, takes, command);
+    return o->help ? DONE : check_idle(o, NULL);
 }
 
 void options_help(unsigned takes)

@@ -19,6 +19,8 @@ typedef struct pair { const char *name, *value; } pair;         /* value NULL: n
 typedef struct pairs { pair *items; int n; } pairs;
 
 typedef struct options {
+    const char *command;
+    unsigned    takes;            /* which options it takes, as a set of TAKES_ */
     const char *program;          /* FILE as given */
     const char *file;             /* FILE without :KERNEL */
     const char *kernel;           /* NULL: the only one of the file */
@@ -155,6 +157,8 @@ typedef struct job {
     double           build_s;
     bool             is_silent;   /* what the kernel prints has been printed */
 } job;
+
+int  options_check(const job *j);                  /* options.c: WRONG_USAGE where an option would say nothing of this kernel */
 
 int  job_open(job *j, const options *o, const char *device);      /* context and kernel, once output can go where it is to */
 int  job_open_text(job *j, const options *o, const char *device); /* the same for what runs nothing: no device compiles */

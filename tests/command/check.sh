@@ -105,7 +105,7 @@ expect 2 "expected NAME" -- emit two.plk:double --batch
 # Checked code says what the interpreter says.
 outside="two.plk:10:68: error: x: program (3,): block (3, 0) of [_, 4] lies outside the array [3, 4]
 kernel pick("
-expect 1 "$outside" -- run two.plk:pick $on --checked -i idx=iota:6 -i x=iota:3x4
+expect 1 "$outside" -- run two.plk:pick $on -i idx=iota:6 -i x=iota:3x4
 if "$clpallas" devices --json | grep -q '"device": "cl:0", "usable": true'; then
     for schedule in vector simt; do
         expect 1 "$outside" -- run two.plk:pick --on cl --schedule $schedule --checked -i idx=iota:6 -i x=iota:3x4

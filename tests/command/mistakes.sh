@@ -67,6 +67,14 @@ expect 2 "--on is the interpreter" -- check k.plk:twice $on --bisect -i x=ones:4
 expect 2 "--shuffles is of the check \`orders\`" -- check k.plk:twice --only races --shuffles 2 -i x=ones:4
 expect 2 "--seed is of the check \`orders\`" -- check k.plk:twice --only races --seed 2 -i x=ones:4
 expect 0 "" -- check k.plk:twice $on --only races --also orders --shuffles 2 -i x=ones:4
+expect 2 "--schedule is of the check \`device\`" -- check k.plk:twice --only proofs --schedule simt -i x=ones:4
+expect 2 "which always checks" -- run k.plk:twice $on --checked -i x=ones:4
+expect 2 "--tuned: no parameter with a \`tune\` list is left open" -- run k.plk:twice --tuned -i x=ones:4
+expect 2 "--tuned: no parameter with a \`tune\` list is left open" -- check k.plk:twice --tuned -i x=ones:4
+expect 2 "--tuned and --box: a box of the grid has the defaults" -- run softmax --tuned --box i=0:1 -i x=ones:4x4
+expect 2 "--tuned and --batch: a batch has the defaults" -- run softmax --tuned --batch x,y -i x=ones:4x4x4
+expect 2 "--points: no parameter with a \`tune\` list is left open" -- roofline k.plk:twice --points 3 -i x=ones:4
+for option in --tuned "--on interp" "--schedule simt" "-p T=f32"; do expect 2 "--list measures nothing" -- bench --list $option; done
 expect 2 "--list measures nothing" -- bench --list --time 3
 expect 0 "interp-softmax" -- bench --list interp-softmax
 case $out in *interp-programs*) wrong "bench --list NAME lists others: $out" ;; esac
