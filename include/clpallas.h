@@ -457,7 +457,7 @@ typedef struct clp_roofline_point {
 } clp_roofline_point;
 
 /* Runs the kernel on the arrays as they are, n_runs + 1 times, one after another, and waits for each: what it changes is
- * changed as often. Arrays should stand in buffers, or copies to the device are in the times.                         */
+ * changed as often. Arrays should stand in buffers, or copies to the device are in the times. ARG where the grid is empty. */
 CLP_API CLP_MUST_CHECK clp_status clp_roofline(clp_kernel *kernel, const clp_array *arrays, int n_arrays,
                                                const clp_roofline_opts *opts, clp_roofline_point *out_point);
 
@@ -487,7 +487,7 @@ typedef struct clp_tuning clp_tuning;
 
 /* Tries the values that the kernel's lists have for the parameters left open, on copies of the arrays, the most promising
  * first, and takes those that run fastest with results that are the interpreter's: on a few programs where all of them would
- * take long. The best stand for the whole class of these shapes. ARG where nothing is open.                            */
+ * take long. The best stand for the whole class of these shapes. ARG where nothing is open, or the grid is empty.      */
 CLP_API CLP_MUST_CHECK clp_status clp_tune(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_tune_opts *opts,
                                            clp_tuning **out_tuning);
 CLP_API int clp_tuning_n_tries(const clp_tuning *tuning);

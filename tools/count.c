@@ -57,7 +57,7 @@ int count_launch(job *j, counts *out)
     if (!status)
         status = count_work(j, &arena, bound, &work);
     if (!status)
-        *out = (counts){ work.dots_are_exact ? work.dot_ops : 0, work.bytes_are_exact ? work.bytes_once : 0 };
+        *out = (counts){ work.dots_are_exact ? work.dot_ops : 0, work.bytes_are_exact ? work.bytes_once : 0, work.programs };
     clpi_arena_done(&arena);
     return status;
 }

@@ -491,19 +491,15 @@ static bool sweeps_nothing(const job *j)
 static const struct {
     kind        option;
     unsigned    takes;            /* of these commands */
-    bool      (*says_nothing)(const options *o);      /* NULL: that depends on the kernel */
+    bool      (*says_nothing)(const options *o);
     const char *why;
-    bool      (*has_no_use)(const job *j);
 } idle[] = {
     { SCHEDULE, TAKES_RUN | TAKES_CHECK | TAKES_TUNE | TAKES_BENCH | TAKES_ROOFLINE, shapes_interp,
       "--schedule is the shape of OpenCL code, and the interpreter has none: leave it out, or name an OpenCL device with --on" },
     { SCHEDULE, TAKES_STAGE, is_before_nests, "--schedule is of what --nest and --cl show" },
-    { SCHEDULE, TAKES_CHECK, NULL, "--schedule is of the check `device`, which is not among those asked for", shapes_nothing },
     { CHECKED, TAKES_RUN, is_on_interp, "--checked is of a device's code, and --on is the interpreter, which always checks" },
     { TUNED, TAKES_RUN | TAKES_CHECK, has_box, "--tuned and --box: a box of the grid has the defaults" },
     { TUNED, TAKES_RUN | TAKES_CHECK, has_batch, "--tuned and --batch: a batch has the defaults" },
-    { TUNED, TAKES_RUN | TAKES_CHECK, NULL, "--tuned: no parameter with a `tune` list is left open", leaves_nothing_open },
-    { POINTS, TAKES_ROOFLINE, NULL, "--points: no parameter with a `tune` list is left open", sweeps_nothing },
     { CHECKED, TAKES_STAGE, is_before_nests, "--checked is of what --nest and --cl show" },
     { FOR, TAKES_STAGE, is_before_nests, "--for is of what --nest and --cl show" },
     { ON, TAKES_STAGE, has_limits, "--for and --on are two devices: name one" },
@@ -524,21 +520,33 @@ static const struct {
     { JSON, TAKES_BENCH, lists, "--list measures nothing" },
 };
 
-/* j NULL: as far as it does not depend on the kernel. */
-static int check_idle(const options *o, const job *j)
+static int check_idle(const options *o)
 {
-    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++) {
-        if (!(o->given & BIT(idle[i].option)) || !(o->takes & idle[i].takes))
-            continue;
-        if (j ? idle[i].has_no_use && idle[i].has_no_use(j) : idle[i].says_nothing && idle[i].says_nothing(o))
+    for (size_t i = 0; i < sizeof idle / sizeof *idle; i++)
+        if ((o->given & BIT(idle[i].option)) && (o->takes & idle[i].takes) && idle[i].says_nothing(o))
             return fail_usage("%s: %s", o->command, idle[i].why);
-    }
     return DONE;
 }
 
+/* The same, of options that would say nothing of the kernel. */
+static const struct {
+    kind        option;
+    unsigned    takes;
+    bool      (*says_nothing)(const job *j);
+    const char *why;
+} idle_there[] = {
+    { SCHEDULE, TAKES_CHECK, shapes_nothing, "--schedule is of the check `device`, which is not among those asked for" },
+    { TUNED, TAKES_RUN | TAKES_CHECK, leaves_nothing_open, "--tuned: no parameter with a `tune` list is left open" },
+    { POINTS, TAKES_ROOFLINE, sweeps_nothing, "--points: no parameter with a `tune` list is left open" },
+};
+
 int options_check(const job *j)
 {
-    return check_idle(j->o, j);
+    const options *o = j->o;
+    for (size_t i = 0; i < sizeof idle_there / sizeof *idle_there; i++)
+        if ((o->given & BIT(idle_there[i].option)) && (o->takes & idle_there[i].takes) && idle_there[i].says_nothing(j))
+            return fail_usage("%s: %s", o->command, idle_there[i].why);
+    return DONE;
 }
 
 int options_parse(options *o, unsigned takes, const char *command, int argc, char **argv)
@@ -564,7 +572,7 @@ int options_parse(options *o, unsigned takes, const char *command, int argc, cha
     const char *device = getenv("CLPALLAS_DEVICE");
     if (!o->on)
         o->on = device && *device ? device : "auto";
-    return o->help ? DONE : check_idle(o, NULL);
+    return o->help ? DONE : check_idle(o);
 }
 
 void options_help(unsigned takes)

@@ -42,6 +42,10 @@ static void print_times(const job *j, const timing *t)
     if (*j->choice.params)
         printf(", %s (%s)", j->choice.params, chosen_by[j->choice.by]);
     putchar('\n');
+    if (t->work.programs == 0) {
+        printf("build %s, nothing ran: the grid has no program\n", seconds_text(build, sizeof build, t->build_s));
+        return;
+    }
     printf("build %s, run %s (median %s of %d)", seconds_text(build, sizeof build, t->build_s),
            seconds_text(least, sizeof least, t->min_s), seconds_text(median, sizeof median, t->median_s), j->o->n_runs);
     if (t->work.flops > 0)
@@ -124,7 +128,8 @@ static void print_json(const job *j, const timing *t, const clp_report *comparis
     json_string(stdout, clp_context_device(j->ctx));
     printf(", \"schedule\": \"%s\", \"build_s\": %.9g", schedule, t->build_s);
     if (j->o->n_runs)
-        printf(", \"time_s\": {\"min\": %.9g, \"median\": %.9g, \"runs\": %d}", t->min_s, t->median_s, j->o->n_runs);
+        printf(", \"programs\": %.17g, \"time_s\": {\"min\": %.9g, \"median\": %.9g, \"runs\": %d}", t->work.programs, t->min_s, t->median_s,
+               j->o->n_runs);
     if (*j->choice.params) {
         printf(", \"params\": ");
         json_string(stdout, j->choice.params);

@@ -187,7 +187,7 @@ int  job_axis(const job *j, const char *option, const char *name);     /* the ax
 
 /* ---- count.c: work and traffic of a launch ---- */
 
-typedef struct counts { double flops, bytes; } counts;             /* of dots; every array once. 0: cannot be counted */
+typedef struct counts { double flops, bytes, programs; } counts;   /* of dots; every array once. 0: cannot be counted */
 int  count_launch(job *j, counts *out);
 int  count_work(job *j, clpi_arena *arena, const clpi_bound *bound, clpi_work *out);
 /* Binds the job's arrays; the bound lives in the arena. */

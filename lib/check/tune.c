@@ -82,12 +82,17 @@ static clp_status predict_all(tuner *t, const int64_t *dims, bool *out_any)
     return CLP_OK;
 }
 
-/* Fails as a launch of that kernel on the arrays would. */
+/* Fails as a launch of that kernel on the arrays would, and where nothing would run. */
 static clp_status bind_kernel(const tuner *t, clp_kernel *kernel)
 {
-    clp_choice choice;
-    clp_kernel *same;
-    return clpi_kernel_for(kernel, t->given, t->n_arrays, &t->run, false, &same, &choice);
+    clp_event *event;
+    clpi_launch_args args;
+    CLP_TRY(clpi_event_new(kernel->ctx, kernel, &event));
+    clp_status status = clpi_launch_bind(event, t->given, t->n_arrays, &t->run, false, &args);
+    if (!status)
+        status = clpi_launch_runs(event);
+    clp_event_free(event);
+    return status;
 }
 
 static clp_status make_points(tuner *t)
@@ -280,7 +285,7 @@ static clp_status compare(const tuner *t, point *p)
     p->is_compared = true;
     CLP_TRY(clpi_event_new(t->kernel->ctx, p->kernel, &event));
     clp_status status = clpi_launch_bind(event, t->arrays, t->n_arrays, &t->run, false, &args);
-    if (!status && event->bound->n_sequences > 0 && event->bound->n_steps > 0)
+    if (!status)
         status = compare_bound(t, p, event->bound, &event->arena);
     clp_event_free(event);
     return status;

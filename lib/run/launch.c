@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/str.h"
 #include "run/run.h"
 
 static const clp_run_opts default_opts = { .order = CLP_ORDER_FORWARD };
@@ -88,6 +89,23 @@ clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arr
     event->kernel = given;
     event->choice = clpi_choice_default(given);
     return bind_kernel(event, arrays, n_arrays, opts, is_checked, out_args);
+}
+
+/* "k: nothing runs: the grid is (i = 0, j = 3)" */
+clp_status clpi_launch_runs(const clp_event *event)
+{
+    const clpi_bound *bound = event->bound;
+    const clpi_ir *ir = bound->plan->ir;
+    clpi_env *env = &event->ctx->env;
+    if (bound->n_sequences > 0 && bound->n_steps > 0)
+        return CLP_OK;
+    clpi_str s;
+    clpi_str_init(&s, env);
+    for (int i = 0; i < ir->n_axes; i++)
+        clpi_str_add(&s, "%s%s = %lld", i ? ", " : "", ir->axes[i].name, (long long)bound->box_count[i]);
+    clp_status status = s.failed ? CLP_ERR_OOM : clpi_fail(env, CLP_ERR_ARG, "%s: nothing runs: the grid is (%s)", ir->name, s.text);
+    clpi_str_done(&s);
+    return status;
 }
 
 static clp_status run(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_let_go)

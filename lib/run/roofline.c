@@ -91,6 +91,8 @@ static clp_status count(clp_kernel *kernel, const clp_array *arrays, int n_array
     CLP_TRY(clpi_event_new(kernel->ctx, kernel, &event));
     clp_status status = clpi_launch_bind(event, arrays, n_arrays, run ? run : &defaults, false, &args);
     if (!status)
+        status = clpi_launch_runs(event);
+    if (!status)
         status = fetch_prefetched(event, &r);
     if (!status)
         status = clpi_work_count(event->bound, &(clpi_prefetch){ read_element, &r }, &event->arena, work);

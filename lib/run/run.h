@@ -149,6 +149,9 @@ clp_status clpi_arrays_check_buffers(const clp_event *event);      /* after bind
 clp_status clpi_launch_bind(clp_event *event, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
                             clpi_launch_args *out_args);
 
+/* Fails where a bound launch has no program: there is nothing to be measured then. */
+clp_status clpi_launch_runs(const clp_event *event);
+
 /* The kernel that a launch on these arrays runs. Fails as the launch would. opts NULL: the defaults. */
 clp_status clpi_kernel_for(clp_kernel *kernel, const clp_array *arrays, int n_arrays, const clp_run_opts *opts, bool is_checked,
                            clp_kernel **out_kernel, clp_choice *out_choice);

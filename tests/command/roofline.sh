@@ -121,6 +121,9 @@ anew=$(peak --measure); after=$(peak)
 expect 2 "expected FILE" -- roofline
 expect 2 "--points: expected a number from 0 to 1000, got many" -- $mm --points many
 expect 2 "--time: expected a number of runs, got 0" -- roofline k.plk:mm --time 0
+expect 1 "mm: nothing runs: the grid is (i = 0, j = 3, k = 3)" -- roofline k.plk:mm $on --dim M=0,K=40,N=9
+expect 0 "nothing ran: the grid has no program" -- run k.plk:mm $on -i x=zeros:0x40 -i y=zeros:40x9
+expect 0 '"programs": 0, "time_s": ' -- run k.plk:mm $on -i x=zeros:0x40 -i y=zeros:40x9 --json
 expect 1 "the size of dim N is not known" -- roofline k.plk:mm $on --dim M=20,K=40
 expect 1 "nowhere/r.svg" -- $mm --svg nowhere/r.svg
 

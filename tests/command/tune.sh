@@ -13,6 +13,7 @@ cat > k.plk <<'END_OF_KERNEL'
 kernel b<b = 1>(out o: i32[N] block [b] at (i)) grid (i = cdiv(N, b)) tune b in [4096] { o[...] = b; }
 kernel row<b = 2>(in x: i32[N] block [b] at (0), out o: i32[N] block [b] at (0)) grid (i = 1) tune b in [4, 8, 6000, 0]
 require N <= b { o[...] = x[...] + 1; }
+kernel div<b = 1>(out o: i32[N] block [b] at (i)) grid (i = N / b) tune b in [4, 6000] { o[...] = 7; }
 kernel none(out o: i32[N] block [4] at (i)) grid (i = cdiv(N, 4)) { o[...] = 4; }
 END_OF_KERNEL
 
@@ -42,6 +43,8 @@ grep -q ', b=4096 (tuned)$' out || wrong "run --time: $(cat out)"
 grep -q 'b=6000 (best)$' table && grep -q 'b=2 (default): k.plk:3:9: row requires N <= b; N is 5000, b is 2$' table &&
     grep -q 'b=4: k.plk:3:9: row requires N <= b; N is 5000, b is 4$' table && grep -q 'b=0: k.plk:2:[0-9]*: error: .* at least 1, got 0; b is 0$' table ||
     wrong "tune row: no such table: $(cat table)"
+"$clpallas" tune k.plk:div --dim N=5000 --time 20 >table 2>errors || wrong "tune div: status $?: $(cat errors)"
+grep -q 'b=6000: div: nothing runs: the grid is (i = 0)$' table || wrong "tune div: no such table: $(cat table)"
 "$clpallas" run k.plk:row -i x=iota:5000 --tuned --time 1 >out 2>&1 || wrong "run row --time: status $?: $(cat out)"
 "$clpallas" check k.plk:row -i x=iota:5000 --tuned --svg map.svg >out 2>&1 || wrong "check row --svg: status $?: $(cat out)"
 if "$clpallas" devices --json | grep -q '"device": "cl:0", "usable": true'; then
@@ -71,6 +74,7 @@ expect() {
 }
 expect 1 'none: there is nothing to tune: no parameter with a `tune` list is left open' k.plk:none --dim N=4
 expect 1 'b: there is nothing to tune' k.plk:b --dim N=4 -p b=2
+expect 1 'b: nothing runs: the grid is (i = 0)' k.plk:b --dim N=0
 expect 1 'a box of the grid has the defaults' k.plk:b --dim N=4 --box i=0:2
 expect 2 'expected a number of seconds, got soon' k.plk:b --dim N=4 --time soon
 expect 2 'expected a number of seconds, got -1' k.plk:b --dim N=4 --try -1
