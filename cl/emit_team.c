@@ -69,6 +69,12 @@ static void close_rows(clpi_emit *e)
     clpi_close(e);
 }
 
+/* Do the runs of the last round go beyond the last column? */
+static bool has_rest(const clpi_deal *d)
+{
+    return d->n != (int64_t)d->team * d->columns;
+}
+
 /* What happens at each of this work-item's columns of a row. */
 static void emit_columns(clpi_emit *e)
 {
@@ -84,15 +90,14 @@ static void emit_columns(clpi_emit *e)
     const char *column = rank == 2 ? "d1" : "item";
     open_loop(e, "j", d->columns / d->column_run, e->map->unrolls_columns);
     clpi_line(e, "const int %s = %s;", column, clpi_column_run_text(e, d, "j"));
-    bool has_rest = d->n != (int64_t)d->team * d->columns;
-    if (has_rest)
+    if (has_rest(d))
         clpi_open(e, "if (%s < %lld)", column, (long long)d->n);
     if (rank > 2)
         clpi_emit_coordinates(e, 1, rank);
     clpi_emit_nodes(e, rank - 1);
     clpi_emit_outs(e);
     clpi_forget_from(e, 1);
-    if (has_rest)
+    if (has_rest(d))
         clpi_close(e);
     clpi_close(e);
 }
@@ -225,20 +230,25 @@ static void declare_runs(clpi_emit *e, int slot)
 static void open_scanned_rows(clpi_emit *e)
 {
     clpi_open_unrolled(e, "i", e->map->deal.rows, 0);
-    clpi_line(e, "const int d0 = %s;", clpi_row_text(e, &e->map->deal));
-    clpi_line(e, "const int d1 = %s;", clpi_column_run_text(e, &e->map->deal, "j"));
+    if (e->nest->rank > 1)
+        clpi_line(e, "const int d0 = %s;", clpi_row_text(e, &e->map->deal));
+}
+
+static void open_scanned_run(clpi_emit *e)
+{
+    open_scanned_rows(e);
+    clpi_line(e, "const int d%d = %s;", e->nest->rank - 1, clpi_column_run_text(e, &e->map->deal, "j"));
 }
 
 /* What this member has in the round, if anything. */
 static void open_run(clpi_emit *e)
 {
-    const clpi_deal *d = &e->map->deal;
-    if (d->n == (int64_t)d->team * d->columns)
-        clpi_open_block(e);
+    if (has_rest(&e->map->deal))
+        clpi_open(e, "if (d%d < %lld)", e->nest->rank - 1, (long long)e->map->deal.n);
     else
-        clpi_open(e, "if (d1 < %lld)", (long long)d->n);
+        clpi_open_block(e);
     e->width = e->map->width;
-    clpi_emit_nodes(e, 1);
+    clpi_emit_nodes(e, e->nest->rank - 1);
 }
 
 static void close_run(clpi_emit *e)
@@ -256,9 +266,9 @@ static void tell_run(clpi_emit *e, uint32_t node, const char *text)
 static void tell_runs(clpi_emit *e, const bool *left_out)
 {
     const char *last;
-    open_scanned_rows(e);
+    open_scanned_run(e);
     for (uint32_t i = 0; i < e->nest->nodes.n; i++)
-        if (is_scan(e, i))
+        if (is_scan(e, i) && has_rest(&e->map->deal))
             tell_run(e, i, clpi_scan_identity_text(e, (int)i));
     e->left_out = left_out;
     open_run(e);
@@ -277,7 +287,7 @@ static void take_runs(clpi_emit *e, uint32_t node)
 {
     const clpi_deal *d = &e->map->deal;
     const char *type = clpi_cl_type(e->nest->nodes.items[node].dtype, 1);
-    const bool back = clpi_scans_backwards(e, 1);
+    const bool back = clpi_scans_backwards(e, e->nest->rank - 1);
     const char *other = clpi_text(e, "part%u[i * %d + (lid / %d) * %d + other]", node, d->teams * d->team, d->team, d->team);
     clpi_line(e, "%s base%u = run%u[i], sum%u = base%u;", type, node, node, node, node);
     if (back)
@@ -292,7 +302,7 @@ static void take_runs(clpi_emit *e, uint32_t node)
 
 static void finish_round(clpi_emit *e)
 {
-    open_scanned_rows(e);
+    open_scanned_run(e);
     for (uint32_t i = 0; i < e->nest->nodes.n; i++)
         if (is_scan(e, i))
             take_runs(e, i);
@@ -304,8 +314,7 @@ static void finish_round(clpi_emit *e)
 
 static void store_ends(clpi_emit *e)
 {
-    open_loop(e, "i", e->map->deal.rows, true);
-    clpi_line(e, "const int d0 = %s;", clpi_row_text(e, &e->map->deal));
+    open_scanned_rows(e);
     clpi_store_reductions(e);
     close_rows(e);
 }
@@ -321,7 +330,7 @@ static void emit_scans(clpi_emit *e, const clpi_stage *stage)
     clpi_renew_lid(e, NULL);
     declare_runs(e, stage->team_slot);
     clpi_emit_nodes(e, -1);
-    clpi_open(e, clpi_scans_backwards(e, 1) ? "for (int j = %d; j >= 0; j--)" : "for (int j = 0; j <= %d; j++)", n_rounds - 1);
+    clpi_open(e, clpi_scans_backwards(e, e->nest->rank - 1) ? "for (int j = %d; j >= 0; j--)" : "for (int j = 0; j <= %d; j++)", n_rounds - 1);
     tell_runs(e, left_out);
     clpi_barrier(e);
     finish_round(e);

@@ -193,12 +193,19 @@ static bool touches_owned(const clpi_cl_schedule *s, const clpi_nest *n, bool in
     return false;
 }
 
+/* What is scanned without rows around is one row of the whole group. */
+static clpi_deal deal_of(const clpi_cl_schedule *s, const clpi_nest *n)
+{
+    const int64_t row[2] = { 1, n->extent[0] };
+    return n->rank == 1 && clpi_scan_of(n) ? clpi_deal_of(s, 2, row) : clpi_deal_of(s, n->rank, n->extent);
+}
+
 static void map_team(const clpi_cl_schedule *s, const clpi_nest *n, clpi_mapping *m)
 {
     m->is_teamed = true;
     m->unrolls_rows = touches_owned(s, n, false);
     m->unrolls_columns = touches_owned(s, n, true);
-    m->deal = clpi_deal_of(s, n->rank, n->extent);
+    m->deal = deal_of(s, n);
     if (m->deal.n > 1 && m->deal.column_run > 1) {
         m->vector_dim = n->rank - 1;
         m->width = m->deal.column_run;
@@ -214,19 +221,19 @@ static bool reads_scan(const clpi_nest *n, int node)
     return false;
 }
 
-/* Scans along rows that are long enough to be shared, none of which takes another's values. */
+/* Scans along rows that are long enough to be shared, none of which takes another's values. What they come to all members know. */
 static bool is_scanned_by_teams(const clpi_cl_schedule *s, const clpi_nest *n)
 {
     const clpi_node *scan = clpi_scan_of(n);
-    if (!scan || scan->ix.dim != 1 || n->rank != 2 || n->in_order)
+    if (!scan || n->rank > 2 || scan->ix.dim != n->rank - 1 || n->in_order)
         return false;
-    const clpi_deal d = clpi_deal_of(s, n->rank, n->extent);
+    const clpi_deal d = deal_of(s, n);
     bool is_good = d.team > 1 && d.n >= d.team;
     for (uint32_t i = 0; i < n->nodes.n; i++)
         is_good = is_good && (n->nodes.items[i].kind != CLPI_NODE_SCAN || !reads_scan(n, (int)i));
     for (uint32_t o = 0; o < n->outs.n; o++)
         is_good = is_good && (n->outs.items[o].kind == CLPI_OUT_STORE || n->outs.items[o].kind == CLPI_OUT_LAST);
-    return is_good && !leaves_register(s, n);
+    return is_good;
 }
 
 /* A group goes over all rows of nests that share them, nest after nest: rows are dealt out, and need no loop around. */
