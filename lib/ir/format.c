@@ -130,8 +130,9 @@ clpi_format_part clpi_format_next(const char **at)
         *at = p + n;
         return (clpi_format_part){ .bytes = p, .n = n };
     }
-    *at = p + (p[0] != 0) + (p[0] != 0 && p[0] == p[1]);
-    return (clpi_format_part){ .bytes = p, .n = p[0] != 0 };
+    bool is_brace = p[0] != 0, is_lone = is_brace && p[0] != p[1];
+    *at = p + is_brace + (is_brace && !is_lone);
+    return (clpi_format_part){ .is_lone = is_lone, .bytes = p, .n = is_brace };
 }
 
 void clpi_format_print(const clpi_ir *ir, const clpi_op *print, const clpi_elem *const *vals, clpi_str *s)

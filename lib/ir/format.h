@@ -5,8 +5,8 @@
 #include "ir/ir.h"
 
 /* The next part of a print's string, which *at moves past: a {}, or bytes that are printed; n 0: its end. {{ and }} print
- * one brace each.                                                                                                      */
-typedef struct clpi_format_part { bool is_hole; const char *bytes; size_t n; } clpi_format_part;
+ * one brace each; a brace that is neither is lone, which the rule of `print` refuses.                                  */
+typedef struct clpi_format_part { bool is_hole, is_lone; const char *bytes; size_t n; } clpi_format_part;
 clpi_format_part clpi_format_next(const char **at);
 
 /* Appends the line of one `print` op, without a newline: each {} of its string replaced by the value of that number.

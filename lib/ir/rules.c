@@ -514,8 +514,11 @@ static bool rule_effect(const clpi_ir *ir, const clpi_op *op, clpi_type *out, cl
     assert(op->attr < ir->strings.n);
     uint32_t n = 0;
     const char *at = ir->strings.items[op->attr];
-    for (clpi_format_part part = clpi_format_next(&at); part.is_hole || part.n > 0; part = clpi_format_next(&at))
+    for (clpi_format_part part = clpi_format_next(&at); part.is_hole || part.n > 0; part = clpi_format_next(&at)) {
+        if (part.is_lone)
+            return refuse(why, "`print` has a lone `%c` in its text: {} stands for a value, {{ and }} for braces", *part.bytes);
         n += part.is_hole;
+    }
     if (n != op->n_args)
         return refuse(why, "`print` has %u {} in its text and %u values", n, op->n_args);
     return true;

@@ -339,12 +339,12 @@ Test(interp, print_follows_the_order_of_programs)
 Test(interp, print_has_braces_when_they_are_doubled)
 {
     bench t;
-    bench_open(&t, "kernel k(in x: f32[2]) grid () { print(\"{{}} {{{}}} }}{{ { }\", 7); print(\"{{\"); }");
+    bench_open(&t, "kernel k(in x: f32[2]) grid () { print(\"{{}} {{{}}} }}{{\", 7); print(\"{{\"); }");
     float x[2] = { 0, 0 };
     clp_array arrays[] = { vector(CLP_F32, x, (int64_t[]){ 2 }) };
     OK(t.ctx, clp_run(t.k, arrays, 1, NULL));
     cr_assert_eq(t.lines.n, 2);
-    cr_expect_str_eq(t.lines.text[0], "{} {7} }{ { }");
+    cr_expect_str_eq(t.lines.text[0], "{} {7} }{");
     cr_expect_str_eq(t.lines.text[1], "{");
     bench_close(&t);
 }

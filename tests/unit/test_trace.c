@@ -411,6 +411,20 @@ Test(trace, a_carried_value_changes_its_shape)
                                            "it is given i32[8]");
 }
 
+static void lone_brace(clp_builder *b, const clp_ref *r, void *user)
+{
+    (void)user;
+    (void)r;
+    clp_val one = clp_const(b, CLP_I32, 1);
+    clp_print(b, "{} {", &one, 1);
+}
+
+Test(trace, a_print_with_a_lone_brace)
+{
+    expect_body_error(lone_brace, NULL, "k: call 2, clp_print(i32): `print` has a lone `{` in its text: {} stands for a value, "
+                                        "{{ and }} for braces");
+}
+
 static void too_large(clp_builder *b, const clp_ref *r, void *user)
 {
     (void)user;
