@@ -117,6 +117,8 @@ typedef struct clpi_checker {
 
 extern const clpi_checker clpi_check_races, clpi_check_memory, clpi_check_faults, clpi_check_non_finite, clpi_check_overflow, clpi_check_division;
 clp_status clpi_checkers_run(clpi_check *check);
+/* Of the state of clpi_check_memory: what the granule holds is made of what nobody wrote. */
+bool       clpi_memory_is_unknown(const void *state, uint64_t granule);
 
 /* ---- orders.c, verify.c, bisect.c, proofs in prove.h ---- */
 clp_status clpi_check_orders(clpi_check *check);

@@ -5,12 +5,13 @@
  * Decides what counts as written: an element of an output from the first write or atomic on, whoever did it; what an input,
  * prefetch or inout operand shows of written storage from the start; an element of scratch for the rest of the sequence that wrote it. An
  * atomic reads what it combines with, so it too must find something written (an exchange does not). Lanes that a mask hides or
- * that lie outside the array read nothing.                                                                              */
+ * that lie outside the array read nothing. And what is unknown: all that a sequence writes once it has read what nobody wrote, or
+ * what is unknown.                                                                                                      */
 #include <string.h>
 
 #include "check/tally.h"
 
-enum { WRITTEN = 1, UNWRITTEN_READ = 2 };
+enum { WRITTEN = 1, UNWRITTEN_READ = 2, UNKNOWN = 4 };
 
 typedef struct memory {
     clpi_check *check;
@@ -20,7 +21,13 @@ typedef struct memory {
     bool      **is_counted;       /* [n_operands] scratch: a read of the element was reported */
     uint32_t    stamp_now;        /* of the current sequence, from 1 */
     uint64_t    sequence;
+    bool        knows_not;        /* what it writes: the current sequence has read what is unknown */
 } memory;
+
+bool clpi_memory_is_unknown(const void *state, uint64_t granule)
+{
+    return ((const memory *)state)->flags[granule] & UNKNOWN;
+}
 
 static int64_t scratch_elems(const clpi_operand *x)
 {
@@ -82,8 +89,10 @@ static void memory_enter(void *state, uint64_t sequence, uint64_t step, const in
 {
     memory *m = state;
     (void)step;
-    if (m->stamp_now == 0 || sequence != m->sequence)
+    if (m->stamp_now == 0 || sequence != m->sequence) {
         m->stamp_now++;
+        m->knows_not = false;
+    }
     m->sequence = sequence;
     clpi_tally_enter(&m->tally, program);
 }
@@ -105,7 +114,9 @@ static void touch_scratch(memory *m, const clpi_touch *touch, bool reads, bool w
     uint32_t *stamp = m->stamp[touch->operand];
     bool *is_counted = m->is_counted[touch->operand];
     for (int64_t i = 0, at = touch->at; i < touch->n; i++, at += touch->step) {
-        if (reads && stamp[at] != m->stamp_now && !is_counted[at]) {
+        bool is_unwritten = reads && stamp[at] != m->stamp_now;
+        m->knows_not |= is_unwritten;
+        if (is_unwritten && !is_counted[at]) {
             int64_t element[CLP_MAX_RANK];
             clpi_shape_index(x->ref_size, x->ref_rank, at, element);
             is_counted[at] = true;
@@ -139,8 +150,10 @@ static void memory_touch(void *state, const clpi_touch *touch)
         for (int k = 0; k < n_each; k++) {
             all &= granules[k];
             any |= granules[k];
-            granules[k] |= writes ? WRITTEN : 0;
         }
+        m->knows_not |= reads && (!(all & WRITTEN) || (any & UNKNOWN));
+        for (int k = 0; k < n_each && writes; k++)
+            granules[k] |= m->knows_not ? WRITTEN | UNKNOWN : WRITTEN;
         int64_t element[CLP_MAX_RANK];
         if (!reads || (all & WRITTEN) || (any & UNWRITTEN_READ) ||
             !clpi_shadow_element(m->check, touch->operand, record, element))

@@ -8,8 +8,9 @@
  *
  * Decides which of two accesses is weaker: a pair is of the weaker kind when its plain write (of two writes the later one)
  * stored what was there, and no order that was tried makes the element another one: equal values may be the work of the
- * race. Of several pairs that meet in a granule the worst is named: two writes, a write and a read, a write and an atomic, an
- * atomic and a read; among equals the first.                                                                            */
+ * race. What nobody wrote is nothing that could be there already, and of what is made of it nothing is known. Of several
+ * pairs that meet in a granule the worst is named: two writes, a write and a read, a write and an atomic, an atomic and a
+ * read; among equals the first.                                                                                         */
 #include <string.h>
 
 #include "check/owners.h"
@@ -84,6 +85,7 @@ typedef struct details {
     uint32_t program, begin;      /* the current one, and the first of its sequence */
     int64_t  id[CLPI_MAX_AXES];
     uint32_t other, axes;         /* the last program compared with the current one: axes in which they differ; 0: none */
+    void    *memory;              /* of clpi_check_memory, which knows what is made of what nobody wrote */
 } details;
 
 enum { RANK_ATOMIC_READ, RANK_WRITE_ATOMIC, RANK_WRITE_READ, RANK_WRITE_WRITE, RANK_HARD };
@@ -151,7 +153,18 @@ static void details_enter(void *user, uint64_t sequence, uint64_t step, const in
     d->begin = (uint32_t)(sequence * check->snapshot.bound->n_steps) + 1;
     d->program = d->begin + (uint32_t)step;
     d->other = 0;
+    clpi_check_memory.enter(d->memory, sequence, step, program);
     memcpy(d->id, program, (size_t)check->ir->n_axes * sizeof *program);
+}
+
+/* Did the write that is done store what was not there? Poison is no value: what is stored first was not there before, and what is
+ * made of poison may be anything.                                                                                       */
+static bool stores_new(const details *d, const detail *g, int operand, uint64_t granule)
+{
+    const clpi_snapshot *s = &d->r->check->snapshot;
+    const bool is_first = !g->first[CLPI_TOUCH_WRITE].program && !g->first[CLPI_TOUCH_ATOMIC].program;
+    return (is_first && s->regions[s->region_of[operand]].is_poisoned) || clpi_memory_is_unknown(d->memory, granule) ||
+           g->before != clpi_shadow_bits(d->r->check, granule);
 }
 
 static void details_row(details *d, const clpi_touch *touch, bool is_done)
@@ -171,7 +184,7 @@ static void details_row(details *d, const clpi_touch *touch, bool is_done)
             if (touch->kind != CLPI_TOUCH_WRITE)
                 meet(d, g, touch, false);
             else if (is_done)
-                meet(d, g, touch, g->before != clpi_shadow_bits(check, granule));
+                meet(d, g, touch, stores_new(d, g, touch->operand, granule));
             else
                 g->before = clpi_shadow_bits(check, granule);
         }
@@ -179,6 +192,7 @@ static void details_row(details *d, const clpi_touch *touch, bool is_done)
 
 static void details_touch(void *user, const clpi_touch *touch)
 {
+    clpi_check_memory.touch(((details *)user)->memory, touch);
     details_row(user, touch, false);
 }
 
@@ -290,7 +304,7 @@ static clp_status report_details(const details *d)
 
 static clp_status races_close(void *state)
 {
-    enum { FEW = 4096, ROOM = 11 };        /* 16 bytes less 4 for a word and a little for its block */
+    enum { FEW = 4096, ROOM = 10 };        /* 16 bytes less 4 for a word, 1 for what it holds and a little for its block */
     races *r = state;
     clpi_check *check = r->check;
     const uint64_t n_racy = r->owners.n_racy;
@@ -309,6 +323,7 @@ static clp_status races_close(void *state)
     d.items = CLPI_NEW_N(&check->snapshot.arena, detail, (size_t)cap);
     if (!d.items)
         return CLP_ERR_OOM;
+    CLP_TRY(clpi_check_memory.open(check, &d.memory));
     const clpi_watch watch = { .user = &d, .enter = details_enter, .touch = details_touch, .wrote = details_wrote, .fault = clpi_go_on };
     for (; d.base < n_racy; d.base += d.n) {
         d.n = n_racy - d.base < cap ? n_racy - d.base : cap;
