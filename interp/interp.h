@@ -77,7 +77,7 @@ struct clpi_run {
     uint8_t           *scratch;
     uint8_t           *spare;           /* watched: what an access without a temporary needs when it goes lane by lane */
     void             **val;             /* [n_vals] */
-    clpi_watch_state  *seen;            /* of a watch with `step` */
+    clpi_watch_state  *seen;            /* of a watch with `step` or `alter` */
     clpi_ref_state    *refs;            /* [n_operands] */
     clpi_prefetch      prefetch;
     int64_t            program[CLPI_MAX_AXES];

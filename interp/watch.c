@@ -1,14 +1,14 @@
 /* watch: what a run tells to one who looks for faults.
  * In: places that accesses found, ops as they are done. Out: calls of the launch's watch (run/backend.h).
  * Decides what a row is: neighbours along the innermost loop, or lanes with one distance; what a mask hides and what does not
- * exist is left out. Values stay whole for a watch with `step`: an operand whose place the result takes is set aside first,
+ * exist is left out. Values stay whole for a watch with `step` or `alter`: an operand whose place the result takes is set aside first,
  * a transpose that stands for its operand is made when it is asked for.                                                 */
 #include <assert.h>
 #include <string.h>
 
 #include "interp/memory.h"
 
-/* Of a watch with `step`. */
+/* Of a watch with `step` or `alter`. */
 struct clpi_watch_state {
     bool      is_hoisted_told;
     uint32_t  op;                 /* being told of */
@@ -150,8 +150,12 @@ static void set_aside(const clpi_run *run, const clpi_eval_step *step)
 
 static void tell_step(const clpi_run *run, const clpi_eval_step *step)
 {
+    const clpi_op *op = &run->exe->ir->ops.items[step->op];
     run->seen->op = step->op;
-    run->watch->step(run->watch->user, step->op, value_of, run);
+    if (run->watch->alter && op->type && !(clpi_ops[op->kind].flags & (CLP_READ | CLP_WRITE | CLP_REGION)))
+        run->watch->alter(run->watch->user, step->op, run->val[step->out], value_of, run);
+    if (run->watch->step)
+        run->watch->step(run->watch->user, step->op, value_of, run);
 }
 
 bool clpi_watch_walk(clpi_run *run, const clpi_eval_step *steps, uint32_t begin, uint32_t end)
@@ -204,7 +208,7 @@ clp_status clpi_watch_open(clpi_run *run, clpi_arena *arena)
     run->spare = CLPI_NEW_N(arena, uint8_t, run->exe->spare_bytes + 1);
     if (!run->spare)
         return CLP_ERR_OOM;
-    return run->watch->step ? open_seen(run, arena) : CLP_OK;
+    return run->watch->step || run->watch->alter ? open_seen(run, arena) : CLP_OK;
 }
 
 bool clpi_watch_stops(const clpi_run *run)
@@ -218,7 +222,6 @@ void clpi_watch_enter(clpi_run *run, uint64_t sequence, uint64_t step)
         run->watch->enter(run->watch->user, sequence, step, run->program);
     if (!run->seen || run->seen->is_hoisted_told)
         return;
-    for (uint32_t i = 0; i < run->exe->hoisted.n; i++)
-        tell_step(run, &run->exe->hoisted.items[i]);
+    (void)clpi_watch_walk(run, run->exe->hoisted.items, 0, run->exe->hoisted.n);       /* once more: what is altered is for the next */
     run->seen->is_hoisted_told = true;
 }

@@ -6,7 +6,8 @@
 
 /* ---- levels.c: how far device and interpreter may differ ----
  *     EXACT     equal bits: integers, movement, + - * / sqrt fma, casts, and what else is promised
- *     ROUNDED   float sums, dots, functions of a few ulp, and what is computed from them: |a - b| <= bound * (|b| + rms)
+ *     ROUNDED   float sums, dots, functions of a few ulp, and what is computed from them: |a - b| <= bound * (|b| + rms), or
+ *               what sway.c has seen rounding do
  *     CHOSEN    hangs on a comparison, a rounding to integer or an index of rounded values: as ROUNDED, but few may be off
  *     FREE      hangs on the order of atomics, or on who won a race: nothing can be said                               */
 typedef enum clpi_level_kind { CLPI_EXACT, CLPI_ROUNDED, CLPI_CHOSEN, CLPI_FREE } clpi_level_kind;
@@ -20,6 +21,8 @@ typedef struct clpi_levels {
 /* n_terms: so many a sum may have. is_racing: [n_operands] what is loaded from it is FREE; NULL: from none. */
 clp_status clpi_levels_new(const clpi_ir *ir, const clpi_plan *plan, int64_t n_terms, const bool *is_racing, clpi_arena *arena,
                            clpi_levels *out);
+/* What the op itself adds to that, its operands being equal. */
+clpi_level_kind clpi_own_level(const clpi_ir *ir, const clpi_op *op);
 /* The largest dimension of the launch's arrays. */
 int64_t    clpi_n_terms(const clpi_check *check);
 
@@ -37,7 +40,7 @@ double clpi_rms_of(const clpi_rms *rms);
 /* Elements one after another: those beyond what their level allows, and the largest differences. */
 struct clpi_worst {
     bool     is_set;
-    double   abs, rel, ulp, excess;             /* excess: of what is allowed; 1 is just that */
+    double   abs, rel, ulp, excess, moves;      /* excess: of what is allowed; 1 is just that */
     uint64_t got, expected;                     /* stored bits */
     int64_t  element[CLP_MAX_RANK], at;
 };
@@ -46,10 +49,11 @@ typedef struct clpi_compare {
     clpi_level level;
     double     rms;                             /* of the expected values */
     uint64_t   n, n_beyond;
+    uint64_t   n_swayed;                        /* that moves alone let pass */
     struct clpi_worst worst, widest;            /* by excess; by ulp */
 } clpi_compare;
-/* true: this one is beyond. at: kept with the worst. */
-bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t at, uint64_t got, uint64_t expected);
+/* true: this one is beyond. at: kept with the worst. moves: how far rounding may move it; 0: that is not known. */
+bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t at, uint64_t got, uint64_t expected, double moves);
 /* All in all: more are beyond than the level lets pass. */
 bool clpi_compare_fails(const clpi_compare *c);
 
@@ -85,6 +89,19 @@ clp_status clpi_orders_report(clpi_orders *orders);
 /* The write or atomic that was the last to touch an element (at: from the operand's place) in a forward run. 0: none. */
 typedef struct clpi_writer { uint32_t op; uint64_t sequence; int64_t program[CLPI_MAX_AXES]; } clpi_writer;
 clp_status clpi_last_writer(clpi_check *check, int operand, int64_t at, clpi_writer *out);
+
+/* ---- sway.c ---- */
+
+enum { CLPI_SWAY_RUNS = 8 };     /* that all of them move an element by little though much may is past one in a million */
+
+/* One run on the interpreter, of ir that the snapshot has compiled, from what the snapshot starts from, with what a device may round otherwise
+ * moved. run: 0 .. CLPI_SWAY_RUNS - 1. */
+clp_status clpi_sway_run(clpi_check *check, const clpi_ir *ir, uint64_t run);
+/* A loop that goes on while something holds of rounded values might not end when they are moved. levels: of ir. */
+bool       clpi_sway_may_hang(const clpi_ir *ir, const clpi_levels *levels);
+/* out_moves: [n_operands] of results: how far rounding was seen to move each element; in the snapshot's arena. 0 all over where a
+ * loop might not end for it. expected: of an ordinary run. */
+clp_status clpi_sway_new(clpi_check *check, const clpi_levels *levels, const clpi_kept *expected, double ***out_moves);
 
 /* ---- device.c: the context's device, with memory like the snapshot's ---- */
 

@@ -3,10 +3,12 @@
  * Runs the sequence of that write on both, with the values on the way to it stored as well (probe.c), a few at a time, and
  * takes the one that differs first in the order of execution: by step of the sequence, then by iteration of the loops around.
  *
- * Decides which values count: those that the write, its place, its conditions and what it loads are made of. In `while` loops
- * the last iteration is seen, in `for` loops the first CLPI_PROBE_TURNS. Storing values changes how the device's code is
- * arranged, and a difference may go away with it: then that is what is said.                                           */
+ * Decides which values count: those that the write, its place, its conditions and what it loads are made of; they differ where
+ * results would (levels.c, sway.c). In `while` loops the last iteration is seen, in `for` loops the first CLPI_PROBE_TURNS.
+ * Storing values changes how the device's code is arranged, and a difference may go away with it: then that is what is
+ * said.                                                                                                                 */
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "check/agree.h"
@@ -41,6 +43,7 @@ typedef struct side {
     clpi_place         *places;
     void               *mem[MAX_TOGETHER];
     uint8_t            *values[MAX_TOGETHER];
+    double             *moves[MAX_TOGETHER];     /* on the interpreter: how far rounding moves each value */
 } side;
 
 /* ---- What the write is made of ---- */
@@ -175,13 +178,14 @@ static void close_side(side *s)
     clpi_plan_done(s->plan);
 }
 
-static clp_status run_on_interpreter(bisector *b, side *s)
+/* run: -1, or one of those that sway.c moves. */
+static clp_status run_on_interpreter(bisector *b, side *s, int run)
 {
     clpi_snapshot *snapshot = &b->check->snapshot, kept = *snapshot;
     snapshot->exe = s->exe;
     snapshot->bound = s->bound;
     snapshot->places = s->places;
-    clp_status status = clpi_snapshot_run(b->check, CLP_ORDER_FORWARD, 0, NULL);
+    clp_status status = run < 0 ? clpi_snapshot_run(b->check, CLP_ORDER_FORWARD, 0, NULL) : clpi_sway_run(b->check, s->ir, (uint64_t)run);
     snapshot->exe = kept.exe;
     snapshot->bound = kept.bound;
     snapshot->places = kept.places;
@@ -193,11 +197,45 @@ static clp_status run_side(bisector *b, side *s)
     const char *fault;
     clpi_snapshot_reset(b->check);
     if (s->dev == b->check->snapshot.dev)
-        CLP_TRY(run_on_interpreter(b, s));
+        CLP_TRY(run_on_interpreter(b, s, -1));
     else
         CLP_TRY(clpi_device_run(b->device, s->exe, s->bound, s->places, &fault));
     for (int k = 0; k < b->n_probes; k++)
         CLP_TRY(s->backend->read(s->mem[k], 0, s->values[k], (size_t)bytes_of(b, &b->probes[k])));
+    return CLP_OK;
+}
+
+/* How far the run at hand has moved a probe's values. */
+static clp_status take_moves(bisector *b, side *s, int k, uint8_t *swayed)
+{
+    const clpi_probe *probe = &b->probes[k];
+    const clp_dtype dtype = clpi_type_of(b->check->ir, (clp_val){ probe->op })->dtype;
+    CLP_TRY(s->backend->read(s->mem[k], 0, swayed, (size_t)bytes_of(b, probe)));
+    for (int64_t i = 0, n = (int64_t)tiles_of(b, probe) * probe->n_elems; i < n; i++) {
+        const double move = fabs(clpi_number_of(dtype, clpi_bits_at(dtype, swayed, i)) - clpi_number_of(dtype, clpi_bits_at(dtype, s->values[k], i)));
+        if (isfinite(move))
+            s->moves[k][i] = fmax(s->moves[k][i], move);
+    }
+    return CLP_OK;
+}
+
+/* The interpreter's side again, with what may be rounded otherwise moved, where anything may. */
+static clp_status sway_side(bisector *b, side *s)
+{
+    uint8_t *swayed[MAX_TOGETHER];
+    bool is_rounded = false;
+    for (int k = 0; k < b->n_probes; k++) {
+        is_rounded |= b->levels.val[b->probes[k].op].kind != CLPI_EXACT;
+        s->moves[k] = CLPI_NEW_N(&b->arena, double, (size_t)tiles_of(b, &b->probes[k]) * (size_t)b->probes[k].n_elems + 1);
+        swayed[k] = CLPI_NEW_N(&b->arena, uint8_t, (size_t)bytes_of(b, &b->probes[k]) + 1);
+    }
+    if (b->arena.failed)
+        return CLP_ERR_OOM;
+    for (int run = 0; run < CLPI_SWAY_RUNS && is_rounded && !clpi_sway_may_hang(b->check->ir, &b->levels); run++) {
+        CLP_TRY(run_on_interpreter(b, s, run));
+        for (int k = 0; k < b->n_probes; k++)
+            CLP_TRY(take_moves(b, s, k, swayed[k]));
+    }
     return CLP_OK;
 }
 
@@ -253,7 +291,7 @@ static void put_into_words(bisector *b, const clpi_probe *probe, const moment *m
     clpi_number_print(&b->words, t->dtype, c->worst.expected);
 }
 
-static void compare_probe(bisector *b, const clpi_probe *probe, const uint8_t *want, const uint8_t *got)
+static void compare_probe(bisector *b, const clpi_probe *probe, const uint8_t *want, const uint8_t *got, const double *moves)
 {
     clp_dtype dtype = clpi_type_of(b->check->ir, (clp_val){ probe->op })->dtype;
     for (uint64_t tile = 0; tile < tiles_of(b, probe); tile++) {
@@ -266,7 +304,7 @@ static void compare_probe(bisector *b, const clpi_probe *probe, const uint8_t *w
             clpi_rms_add(&rms, clpi_number_of(dtype, clpi_bits_at(dtype, want, at + i)));
         clpi_compare c = { .dtype = dtype, .level = b->levels.val[probe->op], .rms = clpi_rms_of(&rms) };
         for (int64_t i = 0; i < probe->n_elems; i++)
-            (void)clpi_compare_add(&c, &i, 1, i, clpi_bits_at(dtype, got, at + i), clpi_bits_at(dtype, want, at + i));
+            (void)clpi_compare_add(&c, &i, 1, i, clpi_bits_at(dtype, got, at + i), clpi_bits_at(dtype, want, at + i), moves[at + i]);
         if (!clpi_compare_fails(&c))
             continue;
         b->op = probe->op;
@@ -288,8 +326,10 @@ static clp_status run_batch(bisector *b)
         status = run_side(b, &want);
     if (!status)
         status = run_side(b, &got);
+    if (!status)
+        status = sway_side(b, &want);
     for (int k = 0; k < b->n_probes && !status; k++)
-        compare_probe(b, &b->probes[k], want.values[k], got.values[k]);
+        compare_probe(b, &b->probes[k], want.values[k], got.values[k], want.moves[k]);
     close_side(&want);
     close_side(&got);
     clpi_arena_done(&b->arena);

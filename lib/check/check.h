@@ -8,7 +8,7 @@
  *     shadow.c tally.c     what they share: elements of what the kernel writes, numbered; findings counted
  *     orders.c             results under other orders of the programs
  *     verify.c bisect.c    the device against the interpreter; the first statement that differs. agree.h: device.c runs it,
- *                          levels.c and compare.c know how far values may be apart, probe.c makes a kernel tell them
+ *                          levels.c, sway.c and compare.c know how far values may be apart, probe.c makes a kernel tell them
  *     report.c             findings: merged, ordered, worded
  *     tune.c               clp_tune, which takes no result that verify.c would not
  *

@@ -2,7 +2,7 @@
  * In: stored bits and a level. Out: how many are beyond what the level allows, and the largest differences.
  * Decides what is equal: the same bits; two zeros, two NaNs; subnormals and zeros of f32, bf16 and f64, which devices may flush. Of
  * rounded values, |got - expected| <= bound * (|expected| + rms), rms being the root mean square of all expected ones: the
- * error of a sum goes with the size of its terms, not with what is left of them.                                        */
+ * error of a sum goes with the size of its terms, not with what is left of them. Or as far as rounding was seen to move it.  */
 #include <math.h>
 #include <string.h>
 
@@ -49,7 +49,7 @@ double clpi_rms_of(const clpi_rms *rms)
 }
 
 /* How far beyond what is allowed: 1 is just there, 0 equal. Integers that hang on rounded values may be one off. */
-static double excess_of(const clpi_compare *c, double got, double expected)
+static double excess_of(const clpi_compare *c, double got, double expected, double moves)
 {
     if (both_may_be_flushed(c->dtype, got, expected))
         return 0;
@@ -59,10 +59,11 @@ static double excess_of(const clpi_compare *c, double got, double expected)
     if (!(off <= INFINITY) || !isfinite(expected))
         return INFINITY;
     double allowed = bound * (fabs(expected) + c->rms) + (clpi_is_float(c->dtype) ? 0 : c->dtype != CLP_BOOL);
+    allowed = fmax(allowed, moves);
     return allowed > 0 ? off / allowed : INFINITY;
 }
 
-bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t at, uint64_t got, uint64_t expected)
+bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t at, uint64_t got, uint64_t expected, double moves)
 {
     c->n++;
     if (clpi_same(c->dtype, got, expected))
@@ -70,11 +71,12 @@ bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t
     double x = clpi_number_of(c->dtype, got), y = clpi_number_of(c->dtype, expected);
     double abs = isnan(x) != isnan(y) ? INFINITY : fabs(x - y);
     struct clpi_worst w = { .is_set = true, .abs = abs, .rel = y != 0 ? abs / fabs(y) : INFINITY,
-                            .ulp = clpi_ulps(c->dtype, got, expected), .excess = excess_of(c, x, y),
+                            .ulp = clpi_ulps(c->dtype, got, expected), .excess = excess_of(c, x, y, moves), .moves = moves,
                             .got = got, .expected = expected, .at = at };
     memcpy(w.element, element, (size_t)rank * sizeof *element);
-    bool is_beyond = c->level.kind != CLPI_FREE && !(w.excess <= 1);
+    bool is_judged = c->level.kind != CLPI_FREE, is_beyond = is_judged && !(w.excess <= 1);
     c->n_beyond += is_beyond;
+    c->n_swayed += is_judged && !is_beyond && !(excess_of(c, x, y, 0) <= 1);
     if (!c->worst.is_set || w.excess > c->worst.excess || (w.excess == c->worst.excess && w.abs > c->worst.abs))
         c->worst = w;
     if (!c->widest.is_set || w.ulp > c->widest.ulp)

@@ -65,21 +65,21 @@ static clpi_level of(const flow *f, clp_val v)
 
 /* ---- Elementwise ops ---- */
 
-/* What the op itself adds, its operands being equal. */
-static clpi_level_kind own_kind(const flow *f, const clpi_op *op, clp_dtype dtype)
+clpi_level_kind clpi_own_level(const clpi_ir *ir, const clpi_op *op)
 {
+    const clp_dtype dtype = ir->types.items[op->type].dtype;
     if (!clpi_is_float(dtype))
         return CLPI_EXACT;
     switch (op->kind) {
     case CLP_OP_exp: case CLP_OP_exp2: case CLP_OP_log: case CLP_OP_log2: case CLP_OP_tanh: case CLP_OP_erf: case CLP_OP_sin: case CLP_OP_cos:
-        return dtype == CLP_F64 || f->ir->math_fast ? CLPI_ROUNDED : CLPI_EXACT;
+        return dtype == CLP_F64 || ir->math_fast ? CLPI_ROUNDED : CLPI_EXACT;
     case CLP_OP_rsqrt: case CLP_OP_cbrt: case CLP_OP_expm1: case CLP_OP_log1p: case CLP_OP_tan: case CLP_OP_asin: case CLP_OP_acos:
     case CLP_OP_atan: case CLP_OP_sinh: case CLP_OP_cosh: case CLP_OP_asinh: case CLP_OP_acosh: case CLP_OP_atanh: case CLP_OP_erf_inv:
     case CLP_OP_pow: case CLP_OP_atan2: case CLP_OP_mod: case CLP_OP_rem:
     case CLP_OP_sum: case CLP_OP_prod: case CLP_OP_cumsum: case CLP_OP_cumprod: case CLP_OP_dot:
         return CLPI_ROUNDED;
     case CLP_OP_add: case CLP_OP_sub: case CLP_OP_mul: case CLP_OP_divide: case CLP_OP_fma: case CLP_OP_sqrt:
-        return f->ir->math_fast ? CLPI_ROUNDED : CLPI_EXACT;
+        return ir->math_fast ? CLPI_ROUNDED : CLPI_EXACT;
     default: return CLPI_EXACT;
     }
 }
@@ -109,7 +109,7 @@ static clpi_level computed(const flow *f, const clpi_op *op)
         level.kind = CLPI_FREE;
     if (jumps(op->kind) || to_integer)
         level = decided_by(level);
-    level = at_least(level, own_kind(f, op, dtype));
+    level = at_least(level, clpi_own_level(f->ir, op));
     if (level.kind != CLPI_EXACT)
         level.bound = fmax(level.bound, bound_of(f, dtype));
     return level;

@@ -150,6 +150,28 @@ void clpi_element_print(clpi_str *s, const int64_t *element, int rank)
     clpi_str_puts(s, "]");
 }
 
+void clpi_lanes_init(clpi_lanes *l, const clpi_type *type, uint64_t axes)
+{
+    int64_t below = 1;
+    *l = (clpi_lanes){ .type = type };
+    for (int d = type->rank - 1; d >= 0; d--)
+        if (!(axes >> d & 1)) {
+            l->step[d] = below;
+            below *= type->shape[d];
+        }
+}
+
+void clpi_lanes_next(clpi_lanes *l)
+{
+    for (int d = l->type->rank - 1; d >= 0; d--) {
+        l->lane += l->step[d];
+        if (++l->index[d] < l->type->shape[d])
+            return;
+        l->lane -= l->step[d] * l->type->shape[d];
+        l->index[d] = 0;
+    }
+}
+
 const char *clpi_op_words(clpi_op_kind kind)
 {
     return *clpi_ops[kind].text ? clpi_ops[kind].text : clpi_ops[kind].name;

@@ -50,6 +50,16 @@ void     clpi_element_print(clpi_str *s, const int64_t *element, int rank);     
 
 const char *clpi_op_words(clpi_op_kind kind);                                      /* as the language writes it: "+", "max" */
 
+/* The elements of a tile in row-major order, and where they go when the axes are reduced. */
+typedef struct clpi_lanes {
+    const clpi_type *type;
+    int64_t index[CLP_MAX_RANK], step[CLP_MAX_RANK];
+    int64_t lane;
+} clpi_lanes;
+
+void clpi_lanes_init(clpi_lanes *l, const clpi_type *type, uint64_t axes);         /* axes: a bit each */
+void clpi_lanes_next(clpi_lanes *l);
+
 /* Operands that the kernel writes by their own name: what is compared. */
 bool clpi_is_result(const clpi_check *check, int operand);
 

@@ -210,23 +210,10 @@ static bool total_is_wrong(const evaluated *e, const total *t, int64_t lane)
 
 static void reduce(const evaluated *e, total *totals, bool *is_wrong)
 {
-    const clpi_type *t = e->arg[0].type;
-    int64_t index[CLP_MAX_RANK] = { 0 }, step[CLP_MAX_RANK] = { 0 }, n = 1, lane = 0;
-    for (int d = t->rank - 1; d >= 0; d--)
-        if (!(e->op->attr >> d & 1)) {
-            step[d] = n;
-            n *= t->shape[d];
-        }
-    for (int64_t i = 0; i < e->arg[0].n; i++) {
-        total_take(e, &totals[lane], i, 0);
-        for (int d = t->rank - 1; d >= 0; d--) {
-            lane += step[d];
-            if (++index[d] < t->shape[d])
-                break;
-            lane -= step[d] * t->shape[d];
-            index[d] = 0;
-        }
-    }
+    clpi_lanes lanes;
+    clpi_lanes_init(&lanes, e->arg[0].type, e->op->attr);
+    for (int64_t i = 0; i < e->arg[0].n; i++, clpi_lanes_next(&lanes))
+        total_take(e, &totals[lanes.lane], i, 0);
     for (int64_t i = 0; i < e->out.n; i++)
         is_wrong[i] = total_is_wrong(e, &totals[i], i);
 }

@@ -5,8 +5,8 @@
  * that the interpreter started from.
  *
  * Decides what is judged: elements that do not race, nor are made of such that do, and are the same in every order that was
- * tried and in every run on the device. Where others differ, orders are tried before the device is blamed. What a value may be
- * off by is in levels.c.                                                                                                */
+ * tried and in every run on the device. Where others differ, orders are tried before the device is blamed, and how far rounding
+ * moves them (sway.c). What a value may be off by besides is in levels.c.                                               */
 #include <string.h>
 
 #include "check/agree.h"
@@ -25,8 +25,10 @@ typedef struct verifier {
     clpi_orders  orders;          /* of runs on the device */
     clpi_kept    expected;
     clpi_levels  levels;
+    double     **moves;           /* of rounding (sway.c); NULL: not looked at, as nothing was beyond its level */
     judged      *judged;          /* [n_operands] */
     const char  *fault;           /* of a run on the device */
+    const char  *left_out;        /* why a schedule was not compared */
 } verifier;
 
 static const char *name_of(clp_schedule schedule)
@@ -53,7 +55,8 @@ static void judge_operand(verifier *v, int operand, clp_schedule schedule)
     clpi_elements_init(&e, check, operand);
     while (clpi_elements_next(&e))
         if (!check->is_unsettled[operand][e.number] && !v->orders.differs[operand][e.number] &&
-            clpi_compare_add(&c, e.index, e.rank, e.at, clpi_bits_at(dtype, got, e.at), clpi_bits_at(dtype, want, e.at)))
+            clpi_compare_add(&c, e.index, e.rank, e.at, clpi_bits_at(dtype, got, e.at), clpi_bits_at(dtype, want, e.at),
+                             v->moves ? v->moves[operand][e.number] : 0))
             clpi_found_element(&found, e.index, e.rank);
     judged *j = &v->judged[operand];
     bool fails = clpi_compare_fails(&c);
@@ -64,6 +67,16 @@ static void judge_operand(verifier *v, int operand, clp_schedule schedule)
         j->fails_elsewhere |= fails;
     else
         *j = (judged){ c, found, schedule, fails, false };
+}
+
+/* Values that only what was seen of rounding lets pass. */
+static clp_status say_swayed(const verifier *v)
+{
+    for (int i = 0; i < v->check->ir->n_operands; i++)
+        if (v->judged[i].compare.n_swayed && !v->judged[i].fails)
+            CLP_TRY(clpi_report_fact(v->check->report, "%s: ill-conditioned: rounding alone moves %llu elements on the interpreter as far as they differ on "
+                                     "the device", v->check->ir->operands[i].name, (unsigned long long)v->judged[i].compare.n_swayed));
+    return CLP_OK;
 }
 
 /* Values that hang on who came first are looked at and not judged. */
@@ -143,8 +156,10 @@ static clp_status run_schedules(verifier *v, bool *out_fails)
     if (check->is_brief || ctx->backend == &clpi_interp_backend)
         return CLP_OK;
     clp_status status = run_schedule(v, other);
-    if (status == CLP_ERR_UNSUPPORTED || status == CLP_ERR_DEVICE)
-        return clpi_report_fact(check->report, "%s: not compared: %s", name_of(other), clpi_error_text(check->env));
+    if (status == CLP_ERR_UNSUPPORTED || status == CLP_ERR_DEVICE) {
+        v->left_out = clpi_arena_printf(&check->snapshot.arena, "%s: not compared: %s", name_of(other), clpi_error_text(check->env));
+        return v->left_out ? CLP_OK : CLP_ERR_OOM;
+    }
     CLP_TRY(status);
     *out_fails |= judge(v, other);
     return CLP_OK;
@@ -159,6 +174,8 @@ static void put_rule(clpi_str *s, const clpi_compare *c)
         return;
     }
     clpi_str_add(s, "at most %.2g * (|value| + %.3g) was expected", c->level.bound, c->rms);
+    if (c->worst.moves > 0)
+        clpi_str_add(s, ", or %.3g, as far as rounding was seen to move it", c->worst.moves);
     if (c->level.kind == CLPI_CHOSEN)
         clpi_str_puts(s, ", but for one element in a hundred");
 }
@@ -236,10 +253,21 @@ static clp_status report(verifier *v)
             CLP_TRY(report_operand(v, i));
     if (v->fault)
         CLP_TRY(report_fault(v));
+    if (v->left_out)
+        CLP_TRY(clpi_report_fact(v->check->report, "%s", v->left_out));
+    CLP_TRY(say_swayed(v));
     return say_unjudged(v);
 }
 
 /* ---- The check ---- */
+
+static bool may_be_rounding(const verifier *v)
+{
+    bool may_be = false;
+    for (int i = 0; i < v->check->ir->n_operands; i++)
+        may_be |= v->judged[i].fails && v->levels.stored[i].kind != CLPI_EXACT;
+    return may_be;
+}
 
 static clp_status verify(verifier *v)
 {
@@ -258,6 +286,10 @@ static clp_status verify(verifier *v)
     if (fails && !(check->opts.checks & CLP_CHECK_ORDERS)) {
         CLP_TRY(clpi_check_orders(check));
         clpi_orders_forget(&v->orders);
+        CLP_TRY(run_schedules(v, &fails));
+    }
+    if (fails && may_be_rounding(v)) {
+        CLP_TRY(clpi_sway_new(check, &v->levels, &v->expected, &v->moves));
         CLP_TRY(run_schedules(v, &fails));
     }
     return report(v);

@@ -107,6 +107,8 @@ typedef struct clpi_watch {
     /* An op of the body was evaluated; those that hold for the whole launch are told of in its first program. value is for what
      * op takes or makes; of an op with regions: what it makes. */
     void (*step) (void *user, uint32_t op, clpi_value_fn *value, const void *run);
+    /* The same of a pure op, before anything else sees what it made: its elements, held form, dense, which may be changed. */
+    void (*alter)(void *user, uint32_t op, void *elems, clpi_value_fn *value, const void *run);
     bool (*fault)(void *user, const clpi_fault *fault);      /* true: go on as a device would; NULL: the run fails */
     bool (*stops)(void *user);                               /* asked before each program: true ends the run, without a failure */
 } clpi_watch;

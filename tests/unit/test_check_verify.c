@@ -147,10 +147,86 @@ Test(check_verify, rounded_values_have_a_bound)
     FINDS_NOTHING(&w.right);
     cr_expect(clp_report_difference(w.right.report).ulp > 4);
     wrong_close(&w);
-    snprintf(other, sizeof other, text, "1.5003");
+    snprintf(other, sizeof other, text, "1.50006");
     wrong_open(&w, right, other);
     wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
     FINDS(&w.right, CLP_FINDING_MISMATCH, "at most 1e-05 * (|value| + ");
+    wrong_close(&w);
+}
+
+/* ---- Rounding that the kernel magnifies ---- */
+
+enum { ROWS = 8, TERMS = 256 };
+
+/* x: rows that lie far from 0 by much more than they spread; y: columns of any sign. */
+static void fill_far(float *x, float *y)
+{
+    fill(x, ROWS * TERMS);
+    fill(y, ROWS * TERMS);
+    for (int i = 0; i < ROWS * TERMS; i++)
+        x[i] = 1000 + 0.03f * x[i];
+}
+
+/* The holes: a term that is left out, by how many terms the sums are turned, an element of the result that has the wrong sign. */
+static const char *const sound[] = { "1000", "4", "2000" }, *const turned[] = { "1000", "132", "2000" };
+static const char *const one_less[] = { "77", "4", "2000" }, *const one_wrong[] = { "1000", "4", "200" };
+
+static void magnified_text(char *text, size_t n, const char *value, const char *const holes[3])
+{
+    snprintf(text, n, "kernel k(in x: f32[8, 256], in y: f32[256, 8], out o: f32[8, 256]) grid () {\n"
+             "  let all = iota([8, 256], axis = 1); let v = roll(where(all == %s, 0.0, x[...]), %s, axis = 1);\n"
+             "  let w = roll(y[...], %s, axis = 0); let centre = sum(v, axis = 1, keepdims = true) / 256.0;\n"
+             "  let r = %s;\n"
+             "  o[...] = where(all == %s, -r, r); }", holes[0], holes[1], holes[1], value, holes[2]);
+}
+
+static const char *const magnified[] = {
+    "(x[...] - centre) / sqrt(sum((v - centre) * (v - centre), axis = 1, keepdims = true) / 256.0 + 1e-5)",
+    "(x[...] - 1000.0) * rsqrt(sum(v * v, axis = 1, keepdims = true) / 256.0 - centre * centre + 1.0)",
+    "broadcast(1 / sum(where(all % 2 == 0, v, -v), axis = 1, keepdims = true), [8, 256])",
+    "broadcast(1 / sum(dot(v, w) - 1000.0 * sum(w, axis = 0, keepdims = true), axis = 1, keepdims = true), [8, 256])",
+    "broadcast(cumsum(v, axis = 1)[:, 255:256] / 256.0 - 1000.0, [8, 256])",
+    "broadcast(1 / cumsum(where(all % 64 < 32, v, -v), axis = 1)[:, 255:256], [8, 256])",
+};
+
+Test(check_verify, rounding_is_let_pass_as_far_as_a_kernel_magnifies_it)
+{
+    static float x[ROWS * TERMS], y[ROWS * TERMS], o[ROWS * TERMS];
+    fill_far(x, y);
+    clp_array arrays[] = { MATRIX(CLP_F32, x, ROWS, TERMS), MATRIX(CLP_F32, y, TERMS, ROWS), MATRIX(CLP_F32, o, ROWS, TERMS) };
+    const char *const *const devices[] = { turned, one_less, one_wrong };
+    for (size_t k = 0; k < sizeof magnified / sizeof *magnified; k++)
+        for (size_t i = 0; i < sizeof devices / sizeof *devices; i++) {
+            wrong w;
+            char text[2][1000];
+            magnified_text(text[0], sizeof text[0], magnified[k], sound);
+            magnified_text(text[1], sizeof text[1], magnified[k], devices[i]);
+            wrong_open(&w, text[0], text[1]);
+            wrong_run(&w, arrays, 3, CLP_CHECK_DEVICE);
+            const char *said = clp_report_text(w.right.report);
+            if (devices[i] == turned)
+                cr_expect(clp_report_n_findings(w.right.report) == 0 && strstr(said, "o: ill-conditioned"), "%s: %s", magnified[k], said);
+            else
+                cr_expect(clp_report_n_findings(w.right.report) == 1 && strstr(said, "o: mismatch"), "%s, device %zu: %s", magnified[k], i, said);
+            wrong_close(&w);
+        }
+}
+
+Test(check_verify, a_loop_that_ends_when_rounded_values_meet_is_not_run_with_others)
+{
+    wrong w;
+    float x[4] = { 1, 2, 3, 4 }, y[4] = { 4, 3, 2, 1 }, o[4] = { 0 };
+    clp_array arrays[] = { VECTOR(CLP_F32, x, 4), VECTOR(CLP_F32, y, 4), VECTOR(CLP_F32, o, 4) };
+    static const char text[] = "kernel k(in x: f32[4], in y: f32[4], out o: f32[4]) grid () {\n"
+                               "  var n = 0; while (sum(x[...]) != sum(y[...])) { n = n + 1; }\n"
+                               "  o[...] = (x[...] + cast(n, f32)) * sum(y[...]) * %s; }";
+    char right[300], other[300];
+    snprintf(right, sizeof right, text, "1.5");
+    snprintf(other, sizeof other, text, "2.5");
+    wrong_open(&w, right, other);
+    wrong_run(&w, arrays, 3, CLP_CHECK_DEVICE);
+    FINDS(&w.right, CLP_FINDING_MISMATCH, "on the interpreter");
+    cr_expect(!strstr(clp_report_text(w.right.report), "as far as rounding"), "%s", clp_report_text(w.right.report));
     wrong_close(&w);
 }
 
@@ -261,7 +337,7 @@ static size_t one_allocation_less(size_t budget, bool *out_is_done)
 {
     failing_alloc a = { .budget = SIZE_MAX };
     static const char text[] = "kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i), inout s: f32[2]) grid (i = cdiv(N, 4)) {\n"
-                               "  for (j in 0 .. 2) { o[...] = x[...] %s 0.5; } atomic_add(s[0], 1.0); s[1] = cast(i, f32); }";
+                               "  for (j in 0 .. 2) { o[...] = (x[...] %s 0.5) * sum(x[...]); } atomic_add(s[0], 1.0); s[1] = cast(i, f32); }";
     char texts[2][400];
     snprintf(texts[0], sizeof texts[0], text, "*");
     snprintf(texts[1], sizeof texts[1], text, "/");
@@ -322,6 +398,42 @@ Test(check_verify, a_sound_device_agrees_with_itself_and_the_interpreter)
     OK(t.ctx, clp_verify(t.k, arrays, 3, NULL, &t.report));
     FINDS_NOTHING(&t);
     checking_close(&t);
+}
+
+Test(check_verify, a_device_sums_in_an_order_of_its_own_where_the_kernel_magnifies_that)
+{
+    static float x[ROWS * TERMS], y[ROWS * TERMS], o[ROWS * TERMS];
+    fill_far(x, y);
+    clp_array arrays[] = { MATRIX(CLP_F32, x, ROWS, TERMS), MATRIX(CLP_F32, y, TERMS, ROWS), MATRIX(CLP_F32, o, ROWS, TERMS) };
+    checking t;
+    char text[1000];
+    magnified_text(text, sizeof text, magnified[0], sound);
+    if (!checking_open(&t, NULL, text))
+        return;
+    checking_run(&t, arrays, 3, CLP_CHECK_DEVICE);
+    FINDS_NOTHING(&t);
+    checking_close(&t);
+}
+
+Test(check_verify, bisects_past_rounding_that_a_kernel_magnifies)
+{
+    wrong w = { 0 };
+    static float x[ROWS * TERMS], y[ROWS * TERMS], o[ROWS * TERMS];
+    clp_array arrays[] = { MATRIX(CLP_F32, x, ROWS, TERMS), MATRIX(CLP_F32, o, ROWS, TERMS) };
+    static const char text[] = "kernel k(in x: f32[8, 256], out o: f32[8, 256]) grid () {\n"
+                               "  let off = x[...] - sum(x[...], axis = 1, keepdims = true) / 256.0;\n"
+                               "  o[...] = where(iota([8, 256], axis = 1) == %d, -off, off); }";
+    char texts[2][400];
+    snprintf(texts[0], sizeof texts[0], text, 2000);
+    snprintf(texts[1], sizeof texts[1], text, 200);
+    fill_far(x, y);
+    if (!checking_open(&w.right, NULL, texts[0]) || !checking_open(&w.other, NULL, texts[1]))
+        return;
+    wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE | CLP_CHECK_BISECT);
+    cr_assert_eq(clp_report_n_findings(w.right.report), 1, "%s", clp_report_text(w.right.report));
+    const clp_finding *f = clp_report_finding(w.right.report, 0);
+    cr_expect(f->n_accesses == 2 && f->accesses[1].line == 3, "%s", f->message);
+    wrong_close(&w);
 }
 
 /* What races, or hangs on the order, is found on the interpreter; how a device happened to run it adds nothing. */

@@ -252,3 +252,35 @@ Test(watch, values_of_ops)
     cr_expect_eq(c.n_dots, 3);
     watched_close(&w);
 }
+
+/* ---- Values that are altered ---- */
+
+typedef struct altering { const clpi_ir *ir; int n; } altering;
+
+static void add_ten(void *user, uint32_t op, void *elems, value_fn value, const void *run)
+{
+    altering *a = user;
+    (void)value, (void)run;
+    if (a->ir->ops.items[op].kind != CLP_OP_add)
+        return;
+    a->n++;
+    for (int64_t i = 0, n = clpi_type_elems(&a->ir->types.items[a->ir->ops.items[op].type]); i < n; i++)
+        ((float *)elems)[i] += 10;
+}
+
+/* What comes after sees it, be it of one program or of the launch. */
+Test(watch, values_that_are_altered)
+{
+    float x[2] = { 1, 2 }, s = 1, o[2] = { 0 };
+    watched w;
+    watched_open(&w, "kernel k(in x: f32[2] block [1] at (i), scalar s: f32, out o: f32[2] block [1] at (i))\ngrid (i = 2)\n{\n"
+                     "    let a = s + 1.0;\n    let b = a * 2.0;\n    o[...] = (x[...] + b) * 0.5 + x[...];\n}\n",
+                 (clp_array[]){ ARRAY(CLP_F32, x, 2), { .dtype = CLP_F32, .data = &s }, ARRAY(CLP_F32, o, 2) }, 3);
+    altering a = { .ir = w.kernel->ir };
+    OK(w.ctx, clpi_snapshot_run(&w.check, CLP_ORDER_FORWARD, 0, &(clpi_watch){ .user = &a, .alter = add_ten }));
+    const float *got = after(&w, 2);
+    cr_expect(got[0] == (1 + 24 + 10) * 0.5f + 1 + 10 && got[1] == (2 + 24 + 10) * 0.5f + 2 + 10, "%g %g", (double)got[0], (double)got[1]);
+    cr_expect_eq(a.n, 5);
+    cr_expect(x[0] == 1 && x[1] == 2);
+    watched_close(&w);
+}
