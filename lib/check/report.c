@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "check/tally.h"
 #include "text/text.h"
 
@@ -368,7 +369,13 @@ static void put_difference(const clp_report *r, clpi_str *s)
         return;
     clpi_str_add(s, "largest difference: %s", d->operand);
     clpi_element_print(s, d->element, d->rank);
-    clpi_str_add(s, " is %.9g on the device, %.9g on the interpreter: %.3g ulp\n", d->got, d->expected, d->ulp);
+    clpi_str_puts(s, " is ");
+    clpi_real_put(s, 9, d->got);
+    clpi_str_puts(s, " on the device, ");
+    clpi_real_put(s, 9, d->expected);
+    clpi_str_puts(s, " on the interpreter: ");
+    clpi_real_put(s, 3, d->ulp);
+    clpi_str_puts(s, " ulp\n");
 }
 
 static clp_status make_text(clp_report *r)

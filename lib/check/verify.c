@@ -9,6 +9,7 @@
  * moves them (sway.c). What a value may be off by besides is in levels.c.                                               */
 #include <string.h>
 
+#include "base/real.h"
 #include "check/agree.h"
 
 /* One operand, under all schedules. */
@@ -167,15 +168,33 @@ static clp_status run_schedules(verifier *v, bool *out_fails)
 
 /* ---- The report ---- */
 
+static void put_distance(const struct clpi_worst *worst, clpi_str *s)
+{
+    clpi_str_puts(s, ": off by ");
+    clpi_real_put(s, 3, worst->abs);
+    clpi_str_puts(s, ", ");
+    clpi_real_put(s, 3, worst->rel);
+    clpi_str_puts(s, " of the value, ");
+    clpi_real_put(s, 10, worst->ulp);
+    clpi_str_puts(s, " ulp; ");
+}
+
 static void put_rule(clpi_str *s, const clpi_compare *c)
 {
     if (c->level.kind == CLPI_EXACT) {
         clpi_str_puts(s, "equal bits were expected");
         return;
     }
-    clpi_str_add(s, "at most %.2g * (|value| + %.3g) was expected", c->level.bound, c->rms);
-    if (c->worst.moves > 0)
-        clpi_str_add(s, ", or %.3g, as far as rounding was seen to move it", c->worst.moves);
+    clpi_str_puts(s, "at most ");
+    clpi_real_put(s, 2, c->level.bound);
+    clpi_str_puts(s, " * (|value| + ");
+    clpi_real_put(s, 3, c->rms);
+    clpi_str_puts(s, ") was expected");
+    if (c->worst.moves > 0) {
+        clpi_str_puts(s, ", or ");
+        clpi_real_put(s, 3, c->worst.moves);
+        clpi_str_puts(s, ", as far as rounding was seen to move it");
+    }
     if (c->level.kind == CLPI_CHOSEN)
         clpi_str_puts(s, ", but for one element in a hundred");
 }
@@ -208,7 +227,7 @@ static clp_status report_operand(verifier *v, int operand)
     clpi_number_print(&s, x->dtype, worst->got);
     clpi_str_puts(&s, ", on the interpreter ");
     clpi_number_print(&s, x->dtype, worst->expected);
-    clpi_str_add(&s, ": off by %.3g, %.3g of the value, %.10g ulp; ", worst->abs, worst->rel, worst->ulp);
+    put_distance(worst, &s);
     put_rule(&s, &j->compare);
     if (culprit.op) {
         clpi_str_puts(&s, "; the first value that differs is that of ");

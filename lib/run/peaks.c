@@ -8,6 +8,7 @@
  *     bytes        a copy of so much data in all, each unit its part, again and again: of 16 KiB blocks that is a cache, of
  *                  256 MiB it is memory
  *     launch       a program that stores one number, run and waited for                                                    */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -299,20 +300,24 @@ static bool is_plausible(double value)
     return isfinite(value) && value > 0;
 }
 
+/* A peak is kept by its bits, in hexadecimal digits: it comes back as it was, in any locale. */
+enum { N_DIGITS = 16 };
+
 static bool from_store(const clpi_store *store, const clpi_str *key, clpi_env *env, double *out)
 {
     clpi_arena arena;
     void *text;
     size_t n;
-    char number[32] = "";
+    char digits[N_DIGITS + 1] = "";
     clpi_arena_init(&arena, env);
-    const bool found = clpi_store_get(store, key->text, key->n, &arena, &text, &n) && n < sizeof number;
-    if (found) {
-        memcpy(number, text, n);
-        *out = strtod(number, NULL);
+    bool is_whole = clpi_store_get(store, key->text, key->n, &arena, &text, &n) && n == N_DIGITS;
+    if (is_whole) {
+        memcpy(digits, text, n);
+        is_whole = strspn(digits, "0123456789abcdef") == N_DIGITS;
     }
     clpi_arena_done(&arena);
-    return found && is_plausible(*out);
+    *out = clpi_elem_from_bits(CLP_F64, strtoull(digits, NULL, 16)).d;
+    return is_whole && is_plausible(*out);
 }
 
 static clp_status keep_or_measure(clp_context *ctx, const char *name, clpi_peak_kind kind, clp_dtype dtype, double n_bytes, bool again,
@@ -320,7 +325,7 @@ static clp_status keep_or_measure(clp_context *ctx, const char *name, clpi_peak_
 {
     clpi_store store;
     clpi_str key;
-    char number[32];
+    char digits[N_DIGITS + 1];
     clpi_store_open(&store);
     clpi_str_init(&key, &ctx->env);
     put_key(ctx, name, &key);
@@ -328,8 +333,8 @@ static clp_status keep_or_measure(clp_context *ctx, const char *name, clpi_peak_
     if (!status && (again || !from_store(&store, &key, &ctx->env, out))) {
         status = measure_now(ctx, kind, dtype, n_bytes, out);
         if (!status) {
-            snprintf(number, sizeof number, "%.17g", *out);
-            clpi_store_put(&store, key.text, key.n, number, strlen(number));
+            snprintf(digits, sizeof digits, "%016" PRIx64, clpi_elem_to_bits(CLP_F64, (clpi_elem){ .d = *out }));
+            clpi_store_put(&store, key.text, key.n, digits, N_DIGITS);
         }
     }
     clpi_str_done(&key);

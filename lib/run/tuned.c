@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/real.h"
 #include "base/store.h"
 #include "base/str.h"
 #include "run/choose.h"
@@ -78,12 +79,12 @@ static bool take_string(reader *r, const char **out)
 
 static bool take_number(reader *r, double *out)
 {
-    char *end;
-    if (is_at_end(r) || (*r->at != '-' && !isdigit((unsigned char)*r->at)))
+    if (is_at_end(r))
         return false;
-    *out = strtod(r->at, &end);
-    r->at = end;
-    return isfinite(*out);
+    const size_t n = strspn(r->at, "+-0123456789.eE");
+    const bool is_number = *r->at != '+' && clpi_real_read(r->at, n, r->arena, out);
+    r->at += n;
+    return is_number && isfinite(*out);
 }
 
 static bool take_numbers(reader *r, number *out, int *out_n)

@@ -1,9 +1,9 @@
 /* lex: the bytes of a kernel text as tokens.
  * In: any bytes. Out: tokens with their places, ended by END; numbers and strings have their values.
  * Decides where words, numbers and operators end. A byte that begins no token is reported, once for each run of them.   */
+#include "base/real.h"
 #include "text/token.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,25 +122,6 @@ static void lex_word(lexer *l, clpi_token *token)
     }
 }
 
-/* The digits from `from` to here as a number: no `_`, and strtod wants the point of its locale. */
-static double real_of(const lexer *l, uint32_t from)
-{
-    const char *point = localeconv()->decimal_point;
-    size_t n_point = strlen(point), n = 0;
-    char *digits = clpi_arena_alloc(l->diag->arena, l->at - from + n_point + 1, 1);
-    if (!digits)
-        return 0;
-    for (uint32_t i = from; i < l->at; i++) {
-        if (l->text[i] == '.') {
-            memcpy(digits + n, point, n_point);
-            n += n_point;
-        } else if (l->text[i] != '_') {
-            digits[n++] = l->text[i];
-        }
-    }
-    return strtod(digits, NULL);
-}
-
 static void skip_digits(lexer *l)
 {
     while (is_digit(byte(l, 0)) || byte(l, 0) == '_')
@@ -189,7 +170,7 @@ static void lex_number(lexer *l, clpi_token *token)
             skip_digits(l);
         }
         if (token->kind == CLPI_T_REAL) {
-            token->real = real_of(l, from);
+            (void)clpi_real_read(l->text + from, l->at - from, l->diag->arena, &token->real);
             fits = isfinite(token->real);
         } else {
             fits = integer_of(l, from, 10, &token->integer);

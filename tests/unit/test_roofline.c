@@ -7,6 +7,7 @@
 
 #include "on_cl.h"
 #include "run/run.h"
+#include "support/german.h"
 
 #define MATMUL                                                                                                         \
     "kernel mm(in x: f32[M, K] block [8, 16] at (i, k) pad 0, in y: f32[K, N] block [16, 4] at (k, j) pad 0,\n"         \
@@ -150,6 +151,22 @@ Test(roofline, peaks_are_kept_for_other_processes)
     clp_context_free(a);
     clp_context_free(b);
     clp_context_free(c);
+    remove_folder();
+}
+
+/* One process has commas where the next has points. */
+Test(roofline, peaks_are_kept_for_processes_of_other_locales)
+{
+    use_folder();
+    clp_context *a = open_interp(), *b = open_interp();
+    if (speak_german()) {
+        const double launch = peak(a, CLPI_PEAK_LAUNCH, CLP_F32, 0, false), f64 = peak(a, CLPI_PEAK_OPS, CLP_F64, 0, false);
+        cr_assert_not_null(setlocale(LC_ALL, "C"));
+        cr_expect_eq(peak(b, CLPI_PEAK_LAUNCH, CLP_F32, 0, false), launch);
+        cr_expect_eq(peak(b, CLPI_PEAK_OPS, CLP_F64, 0, false), f64);
+    }
+    clp_context_free(a);
+    clp_context_free(b);
     remove_folder();
 }
 
