@@ -23,6 +23,8 @@ clp_status clpi_levels_new(const clpi_ir *ir, const clpi_plan *plan, int64_t n_t
                            clpi_levels *out);
 /* What the op itself adds to that, its operands being equal. */
 clpi_level_kind clpi_own_level(const clpi_ir *ir, const clpi_op *op);
+/* What ROUNDED values of a dtype may be off by. */
+double     clpi_level_bound(const clpi_ir *ir, int64_t n_terms, clp_dtype dtype);
 /* The largest dimension of the launch's arrays. */
 int64_t    clpi_n_terms(const clpi_check *check);
 
@@ -137,6 +139,15 @@ typedef struct clpi_probe {
 
 bool       clpi_probe_at(const clpi_ir *ir, uint32_t op, clpi_probe *out);    /* false: not one that can be probed */
 clp_status clpi_ir_probe(const clpi_ir *ir, clpi_arena *arena, const clpi_probe *probes, int n_probes, clpi_ir **out_ir);
+
+/* ---- points.c ---- */
+
+/* What a point of a kernel's lists left in the written regions. */
+typedef struct clpi_point_results { const clp_kernel *kernel; const char *params; clpi_kept kept; } clpi_point_results;
+
+/* out_why: NULL, or where got is further from want than rounding explains, in arena. check: its snapshot has the arrays. */
+clp_status clpi_points_compare(clpi_check *check, const clpi_point_results *got, const clpi_point_results *want, clpi_arena *arena,
+                               const char **out_why);
 
 /* ---- bisect.c ---- */
 

@@ -10,7 +10,7 @@
  *     verify.c bisect.c    the device against the interpreter; the first statement that differs. agree.h: device.c runs it,
  *                          levels.c, sway.c and compare.c know how far values may be apart, probe.c makes a kernel tell them
  *     report.c             findings: merged, ordered, worded
- *     tune.c               clp_tune, which takes no result that verify.c would not
+ *     tune.c points.c      clp_tune, which takes no result that verify.c would not, nor one that hangs on what is tuned
  *
  * A new check that looks at one run is a row of the table; one that needs other runs is a call in check.c.               */
 #ifndef CLPI_CHECK_H

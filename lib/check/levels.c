@@ -245,3 +245,8 @@ int64_t clpi_n_terms(const clpi_check *check)
         }
     return most;
 }
+
+double clpi_level_bound(const clpi_ir *ir, int64_t n_terms, clp_dtype dtype)
+{
+    return bound_of(&(flow){ .ir = ir, .n_terms = n_terms }, dtype);
+}

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "check/check.h"
+#include "check/agree.h"
 #include "plan/work.h"
 #include "run/choose.h"
 
@@ -51,6 +51,8 @@ typedef struct tuner {
     point           *points;
     int              n;
     point           *best;
+    clpi_point_results first, other;      /* of the first point that ran with the interpreter's results, with whose all others are
+                                             compared, and of the one that is; kernel NULL: none yet */
     double           end;         /* of the time there is */
 } tuner;
 
@@ -256,6 +258,32 @@ static clp_status compare_box(const tuner *t, point *p, const int64_t *start, co
     return t->arena->failed ? CLP_ERR_OOM : CLP_OK;
 }
 
+static clp_status take_results(tuner *t, const point *p, clpi_point_results *out)
+{
+    const clpi_snapshot *s = &t->check.snapshot;
+    double seconds;
+    out->kernel = p->kernel;
+    out->params = p->tried.params;
+    if (!out->kept.bytes)
+        CLP_TRY(clpi_kept_new(&t->check, &out->kept));
+    CLP_TRY(fill(t));
+    CLP_TRY(launch(t, p, &seconds));
+    for (int r = 0; r < s->n_regions; r++)
+        if (out->kept.bytes[r] && s->regions[r].n_bytes)
+            CLP_TRY(clp_buffer_read(t->buffers[r], 0, out->kept.bytes[r], s->regions[r].n_bytes));
+    return CLP_OK;
+}
+
+/* Compares all results with those of the first point that was right, in most cases that of the defaults: block sizes are no part of
+ * what a kernel computes. */
+static clp_status compare_points(tuner *t, point *p)
+{
+    if (!t->first.kernel)
+        return take_results(t, p, &t->first);
+    CLP_TRY(take_results(t, p, &t->other));
+    return clpi_points_compare(&t->check, &t->other, &t->first, t->arena, &p->tried.why_not);
+}
+
 /* All programs where that is quick, else the first sequence, and the last, which stands at the edges of the arrays. */
 static clp_status compare_bound(const tuner *t, point *p, const clpi_bound *bound, clpi_arena *arena)
 {
@@ -278,7 +306,7 @@ static clp_status compare_bound(const tuner *t, point *p, const clpi_bound *boun
     return CLP_OK;
 }
 
-static clp_status compare(const tuner *t, point *p)
+static clp_status compare(tuner *t, point *p)
 {
     clp_event *event;
     clpi_launch_args args;
@@ -288,6 +316,8 @@ static clp_status compare(const tuner *t, point *p)
     if (!status)
         status = compare_bound(t, p, event->bound, &event->arena);
     clp_event_free(event);
+    if (!status && !p->tried.why_not)
+        status = compare_points(t, p);
     return status;
 }
 
