@@ -89,6 +89,8 @@ void       clpi_snapshot_close(clpi_check *check);
 void       clpi_snapshot_reset(clpi_check *check);                    /* work as before the first run */
 /* One run over the launch's box, on work as it stands. Faults do not end it: without a watch they are passed over. */
 clp_status clpi_snapshot_run(clpi_check *check, clp_order order, uint64_t seed, const clpi_watch *watch);
+/* The same, forward and from the start, with pad (stored bits) for integers outside the arrays where the kernel says nothing of them. */
+clp_status clpi_snapshot_run_padded(clpi_check *check, uint64_t pad, const clpi_watch *watch);
 bool       clpi_go_on(void *user, const clpi_fault *fault);           /* the fault of a watch that passes them over */
 
 /* ---- shadow.c: the granules of written memory, numbered ----

@@ -234,3 +234,28 @@ clp_status clpi_snapshot_run(clpi_check *check, clp_order order, uint64_t seed, 
     clpi_interp_backend.forget(event);
     return status;
 }
+
+clp_status clpi_snapshot_run_padded(clpi_check *check, uint64_t pad, const clpi_watch *watch)
+{
+    clpi_snapshot *s = &check->snapshot;
+    void *const own = s->exe, *padded;
+    clpi_ir ir = *check->ir;
+    ir.operands = CLPI_NEW_N(&s->arena, clpi_operand, (size_t)ir.n_operands + 1);
+    if (!ir.operands)
+        return CLP_ERR_OOM;
+    memcpy(ir.operands, check->ir->operands, (size_t)ir.n_operands * sizeof *ir.operands);
+    for (int i = 0; i < ir.n_operands; i++) {
+        clpi_operand *x = &ir.operands[i];
+        if (x->has_pad || x->role == CLP_SCRATCH || !clpi_is_int(x->dtype))
+            continue;
+        x->has_pad = true;
+        x->pad_bits = pad;
+    }
+    CLP_TRY(clpi_interp_backend.compile(s->dev, &(clpi_unit){ &ir, check->plan }, 1, CLP_SCHEDULE_AUTO, false, &padded));
+    s->exe = padded;
+    clpi_snapshot_reset(check);
+    clp_status status = clpi_snapshot_run(check, CLP_ORDER_FORWARD, 0, watch);
+    s->exe = own;
+    clpi_interp_backend.discard(padded);
+    return status;
+}

@@ -5,7 +5,9 @@
  * Decides what an element is made of: the elements of the operands in its place; of a reduction, a running sum or a dot all
  * that it adds up. So a NaN that comes from a pad, an array or an earlier op is not reported again. A sum of integers wraps
  * when its true value does not fit: what its parts do on the way is nobody's to see. Casts are asked for and do not wrap.
- * Elements that a `where` or a mask throws away later count as any other.                                               */
+ * What integers outside the arrays come to is nobody's to see either, unless the kernel has a pad for them: there is no NaN to mark
+ * them, so what goes wrong has to go wrong whatever they are, which is tried. Elements that a `where` or a mask throws away later count as
+ * any other.                                                                                                            */
 #include <math.h>
 #include <string.h>
 
@@ -442,12 +444,49 @@ static void division_step(void *state, uint32_t op, clpi_value_fn *value, const 
         find(v, CLP_FINDING_DIVISION_BY_ZERO, &e, divides_by_zero, NULL);
 }
 
+/* Keeps of what was found what is found with another pad too, of both the one that has fewer elements: those of the arrays. */
+static clp_status confirm(values *v, uint64_t pad, void (*step)(void *, uint32_t, clpi_value_fn *, const void *))
+{
+    values other = { .check = v->check };
+    const clpi_watch watch = { .user = &other, .enter = values_enter, .step = step, .fault = clpi_go_on };
+    uint32_t n = 0;
+    clpi_tally_init(&other.tally, v->check);
+    CLP_TRY(clpi_snapshot_run_padded(v->check, pad, &watch));
+    for (uint32_t i = 0; i < v->tally.found.n; i++)
+        for (uint32_t k = 0; k < other.tally.found.n; k++) {
+            const clpi_found *found = &v->tally.found.items[i], *again = &other.tally.found.items[k];
+            if (again->op[0] == found->op[0])
+                v->tally.found.items[n++] = again->n_elements < found->n_elements ? *again : *found;
+        }
+    v->tally.found.n = n;
+    v->tally.failed |= other.tally.failed;
+    return CLP_OK;
+}
+
+static clp_status integers_close(values *v, void (*step)(void *, uint32_t, clpi_value_fn *, const void *))
+{
+    static const uint64_t pads[] = { 0, 3 };       /* beside the default, which is at one end of the dtype */
+    for (size_t i = 0; i < sizeof pads / sizeof *pads && v->tally.found.n > 0; i++)
+        CLP_TRY(confirm(v, pads[i], step));
+    return clpi_tally_report(&v->tally);
+}
+
+static clp_status overflow_close(void *state)
+{
+    return integers_close(state, overflow_step);
+}
+
+static clp_status division_close(void *state)
+{
+    return integers_close(state, division_step);
+}
+
 const clpi_checker clpi_check_non_finite = {
     .bit = CLP_CHECK_NON_FINITE, .open = values_open, .enter = values_enter, .step = non_finite_step, .close = values_close,
 };
 const clpi_checker clpi_check_overflow = {
-    .bit = CLP_CHECK_OVERFLOW, .open = values_open, .enter = values_enter, .step = overflow_step, .close = values_close,
+    .bit = CLP_CHECK_OVERFLOW, .open = values_open, .enter = values_enter, .step = overflow_step, .close = overflow_close,
 };
 const clpi_checker clpi_check_division = {
-    .bit = CLP_CHECK_DIVISION, .open = values_open, .enter = values_enter, .step = division_step, .close = values_close,
+    .bit = CLP_CHECK_DIVISION, .open = values_open, .enter = values_enter, .step = division_step, .close = division_close,
 };

@@ -312,3 +312,43 @@ Test(check_memory, division_by_zero_of_integers)
         checking_close(&t);
     }
 }
+
+/* Blocks of 4 over arrays of 6: two elements of the last one do not exist. */
+Test(check_memory, integers_outside_the_arrays_are_nobodys_to_see)
+{
+    static const struct { const char *dtype, *pad, *expression; int64_t last; const char *part; int elements; } rows[] = {
+        { "i32", "", "x[...] * 2", 5, NULL, 0 },
+        { "i32", "", "(x[...] - 1) * 3 + abs(-x[...])", 5, NULL, 0 },
+        { "i32", "", "x[...] * 2", INT32_MAX, "`*` of 2147483647 and 2 wraps to -2 in i32", 1 },
+        { "i32", "", "full([4], sum(x[...]))", 5, NULL, 0 },
+        { "i32", "pad -2147483648", "x[...] * 2", 5, "`*` of -2147483648 and 2 wraps to 0", 2 },
+        { "u32", "", "x[...] + 1", 5, NULL, 0 },
+        { "u32", "", "x[...] - 1", 5, NULL, 0 },
+        { "u32", "", "x[...] - 1", 0, "`-` of 0 and 1 wraps", 1 },
+        { "i8", "", "x[...] * 2", 5, NULL, 0 },
+        { "i64", "", "x[...] - 1", 5, NULL, 0 },
+        { "u32", "", "x[...] / (x[...] + 1)", 5, NULL, 0 },
+        { "u32", "", "7 / x[...]", 0, "`/` of 7 and 0", 1 },
+        { "i32", "pad 0", "7 / x[...]", 5, "`/` of 7 and 0", 2 },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        checking t;
+        char text[300];
+        int64_t memory[6], o[6] = { 0 };
+        const clp_dtype d = clp_dtype_from_name(rows[i].dtype);
+        const int n_bytes = clp_dtype_bits(d) / 8;
+        clp_array arrays[] = { VECTOR(d, memory, 6), VECTOR(d, o, 6) };
+        for (int e = 0; e < 6; e++)
+            memcpy((char *)memory + e * n_bytes, &(int64_t){ e < 5 ? 5 : rows[i].last }, (size_t)n_bytes);      /* low bytes first */
+        snprintf(text, sizeof text, "kernel k(in x: %s[N] block [4] at (i) %s, out o: %s[N] block [4] at (i)) grid (i = cdiv(N, 4)) { o[...] = %s; }",
+                 rows[i].dtype, rows[i].pad, rows[i].dtype, rows[i].expression);
+        checking_open(&t, "interp", text);
+        checking_run(&t, arrays, 2, CLP_CHECK_OVERFLOW | CLP_CHECK_DIVISION);
+        cr_expect_eq(clp_report_n_findings(t.report), rows[i].part != NULL, "row %zu: %s", i, clp_report_text(t.report));
+        if (rows[i].part && clp_report_n_findings(t.report) == 1) {
+            const clp_finding *f = clp_report_finding(t.report, 0);
+            cr_expect(strstr(f->message, rows[i].part) && f->elements == rows[i].elements, "row %zu: %s, %d elements", i, f->message, (int)f->elements);
+        }
+        checking_close(&t);
+    }
+}
