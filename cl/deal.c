@@ -202,7 +202,7 @@ bool clpi_is_teamable(const clpi_nest *n)
 
 /* Every member of a team works out what belongs to a row, and one of them stores in memory: who comes late would read what that
  * one has stored. */
-static bool overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
+static bool row_overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
 {
     for (uint32_t o = 0; o < n->outs.n && product(n->extent, 1, n->rank) == 1; o++) {
         const clpi_access *to = &n->accesses.items[n->outs.items[o].access];
@@ -214,7 +214,7 @@ static bool overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
 
 static void look_at_nest(deals *x, const clpi_nest *n)
 {
-    if (!clpi_is_teamable(n) || overtakes(x->s, n)) {
+    if (!clpi_is_teamable(n) || row_overtakes(x->s, n)) {
         disown_all(x, n);
         return;
     }

@@ -134,33 +134,21 @@ const char *clpi_scan_own_text(clpi_emit *e, int node, const char **out_last)
     return own;
 }
 
-/* On top of what comes before this member's elements, base<node>. */
-static const char *emit_team_scan(clpi_emit *e, int node)
-{
-    const clpi_node *x = &e->nest->nodes.items[node];
-    const int width = e->values[node].width;
-    const char *type = clpi_cl_type(x->dtype, width), *last, *own = clpi_scan_own_text(e, node, &last), *name = clpi_text(e, "v%d", node);
-    const char *base = width > 1 ? clpi_text(e, "(%s)(base%d)", type, node) : clpi_text(e, "base%d", node);
-    clpi_line(e, "const %s %s = %s;", type, name, combine_text(e, x, width, base, own));
-    return name;
-}
-
-/* Where lanes lie across, the value is the variable itself, unlike those of other nodes: what uses it stands before the next point. */
+/* Where lanes lie across, the value is the variable itself, unlike those of other nodes: what uses it stands before the next point. A
+ * team's member goes on from what comes before its own elements, base<node>; the variable is taken on for all of them elsewhere. */
 const char *clpi_emit_scan(clpi_emit *e, int node)
 {
     const clpi_node *x = &e->nest->nodes.items[node];
     const int width = e->values[node].width;
-    if (e->map->is_teamed)
-        return emit_team_scan(e, node);
-    const char *value = clpi_value_text(e, x->args[0], width, 32), *run = clpi_text(e, "run%d", node);
-    if (width == 1 || !is_along_lanes(e, x)) {
-        clpi_line(e, "%s = %s;", run, combine_text(e, x, width, run, value));
+    const bool is_teamed = e->map->is_teamed;
+    const char *type = clpi_cl_type(x->dtype, width), *name = clpi_text(e, "v%d", node), *run = clpi_text(e, "run%d", node), *last;
+    if (!is_teamed && (width == 1 || !is_along_lanes(e, x))) {
+        clpi_line(e, "%s = %s;", run, combine_text(e, x, width, run, clpi_value_text(e, x->args[0], width, 32)));
         return run;
     }
-    const char *type = clpi_cl_type(x->dtype, width), *name = clpi_text(e, "v%d", node), *own = clpi_text(e, "w%d", node);
-    const char *last = clpi_text(e, "%s.s%x", own, x->bits ? 0u : (unsigned)width - 1);
-    clpi_line(e, "const %s %s = %s(%s);", type, own, scan_function(e, x), value);
-    clpi_line(e, "const %s %s = %s;", type, name, combine_text(e, x, width, clpi_text(e, "(%s)(%s)", type, run), own));
-    clpi_line(e, "%s = %s;", run, combine_text(e, x, 1, run, last));
+    const char *own = clpi_scan_own_text(e, node, &last), *base = is_teamed ? clpi_text(e, "base%d", node) : run;
+    clpi_line(e, "const %s %s = %s;", type, name, combine_text(e, x, width, width > 1 ? clpi_text(e, "(%s)(%s)", type, base) : base, own));
+    if (!is_teamed)
+        clpi_line(e, "%s = %s;", run, combine_text(e, x, 1, run, last));
     return name;
 }

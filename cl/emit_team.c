@@ -202,12 +202,8 @@ static bool is_scan(const clpi_emit *e, uint32_t node)
 static const bool *made_of_scans(clpi_emit *e)
 {
     bool *is_made = CLPI_NEW_N(e->arena, bool, e->nest->nodes.n + 1);
-    for (uint32_t i = 0; is_made && i < e->nest->nodes.n; i++) {
-        const clpi_node *x = &e->nest->nodes.items[i];
-        is_made[i] = is_scan(e, i);
-        for (int k = 0; k < x->n_args; k++)
-            is_made[i] = is_made[i] || is_made[x->args[k]];
-    }
+    for (uint32_t i = 0; is_made && i < e->nest->nodes.n; i++)
+        is_made[i] = is_scan(e, i) || e->nest->nodes.items[i].takes_scan;
     return is_made;
 }
 

@@ -1,7 +1,8 @@
 /* launch: runs of a built kernel.
  * In: a code's order of arguments (code.h), a bound launch and its places. Out: commands in the device's queue and an event.
- * OpenCL takes arguments over when a kernel is enqueued: an exe has one kernel object, under its lock, for all launches. What a launch needs for itself (workspace; log; faults; numbers) is kept by
- * its flight and used again by later launches, so that one of them costs little more than the enqueuing itself.         */
+ * OpenCL takes arguments over when a kernel is enqueued: an exe has one kernel object, under its lock, for all launches. What a
+ * launch needs for itself (workspace; log; faults; numbers) is kept by its flight and used again by later launches, so that one of
+ * them costs little more than the enqueuing itself.                                                                      */
 #include <assert.h>
 #include <string.h>
 
@@ -192,7 +193,10 @@ static clp_status make_workspace(clpi_cl_flight *f, const clpi_launch *launch)
 /* The event of a command that comes before the kernel: none in a queue that keeps order. */
 static cl_event *before(const clpi_cl_flight *f, waits *w)
 {
-    return f->dev->is_in_order ? NULL : &w->events[w->n++];
+    if (f->dev->is_in_order)
+        return NULL;
+    w->events[w->n] = NULL; /* should the command fail: others' may have stood here */
+    return &w->events[w->n++];
 }
 
 static clp_status fill_zeros(const clpi_cl_flight *f, const clpi_cl_mem *m, size_t n_words, cl_event *out_event)

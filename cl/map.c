@@ -158,7 +158,7 @@ static bool leaves_register(const clpi_cl_schedule *s, const clpi_nest *n)
 
 /* A scalar nest leaves scalars in the registers of every work-item, and something in memory that it has read: who comes late
  * would read what the first has stored. */
-static bool overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
+static bool scalar_overtakes(const clpi_cl_schedule *s, const clpi_nest *n)
 {
     for (uint32_t o = 0; o < n->outs.n && leaves_register(s, n); o++)
         if (!is_in_register(s, n, &n->outs.items[o]) && clpi_loads_from(s->program, n, &n->accesses.items[n->outs.items[o].access]))
@@ -212,25 +212,18 @@ static void map_team(const clpi_cl_schedule *s, const clpi_nest *n, clpi_mapping
     }
 }
 
-static bool reads_scan(const clpi_nest *n, int node)
-{
-    const clpi_node *x = &n->nodes.items[node];
-    for (int i = 0; i < x->n_args; i++)
-        if (n->nodes.items[x->args[i]].kind == CLPI_NODE_SCAN || reads_scan(n, x->args[i]))
-            return true;
-    return false;
-}
-
-/* Scans along rows that are long enough to be shared, none of which takes another's values. What they come to all members know. */
+/* Scans along rows that are long enough to be shared, none of which takes another's values. What they come to all members know. Each
+ * work-item has it in a register for each of its rows, whose code is written out. */
 static bool is_scanned_by_teams(const clpi_cl_schedule *s, const clpi_nest *n)
 {
+    enum { MAX_ROWS = 16 };
     const clpi_node *scan = clpi_scan_of(n);
     if (!scan || n->rank > 2 || scan->ix.dim != n->rank - 1 || n->in_order)
         return false;
     const clpi_deal d = deal_of(s, n);
-    bool is_good = d.team > 1 && d.n >= d.team;
+    bool is_good = d.team > 1 && d.n >= d.team && d.rows <= MAX_ROWS;
     for (uint32_t i = 0; i < n->nodes.n; i++)
-        is_good = is_good && (n->nodes.items[i].kind != CLPI_NODE_SCAN || !reads_scan(n, (int)i));
+        is_good = is_good && (n->nodes.items[i].kind != CLPI_NODE_SCAN || !n->nodes.items[i].takes_scan);
     for (uint32_t o = 0; o < n->outs.n; o++)
         is_good = is_good && (n->outs.items[o].kind == CLPI_OUT_STORE || n->outs.items[o].kind == CLPI_OUT_LAST);
     return is_good;
@@ -250,7 +243,7 @@ static clpi_mapping map_group(const clpi_cl_schedule *s, const clpi_nest *n, uin
     m.is_dealt = !m.is_joint && !m.is_single;
     /* One work-item does what has to be done in order, and what leaves nothing in registers. */
     const bool leaves = leaves_register(s, n);
-    m.is_broadcast = n->rank == 0 ? reads_written(s, n) || overtakes(s, n) : m.is_single && leaves;
+    m.is_broadcast = n->rank == 0 ? reads_written(s, n) || scalar_overtakes(s, n) : m.is_single && leaves;
     m.is_alone = m.is_single && !m.is_broadcast && !leaves;
     return m;
 }

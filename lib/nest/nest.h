@@ -70,7 +70,8 @@ typedef struct clpi_node {
     uint64_t       bits;
     clpi_ix        ix;
     int            access;
-    uint32_t       dims;          /* set of domain dimensions that the value changes along: set by clpi_nest_push */
+    uint32_t       dims;          /* set of domain dimensions that the value changes along: set by clpi_nest_push, as what follows */
+    bool           takes_scan;    /* it is made of what a scan has come to; a scan: of another one's */
 } clpi_node;
 
 typedef enum clpi_out_kind { CLPI_OUT_STORE, CLPI_OUT_REDUCE, CLPI_OUT_LAST, CLPI_OUT_ATOMIC } clpi_out_kind;

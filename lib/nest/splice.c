@@ -36,6 +36,19 @@ uint32_t clpi_access_dims(const clpi_nest *n, const clpi_access *a)
     return dims;
 }
 
+static bool takes_scan(const clpi_nest *n, int node)
+{
+    return node >= 0 && (n->nodes.items[node].kind == CLPI_NODE_SCAN || n->nodes.items[node].takes_scan);
+}
+
+static bool access_takes_scan(const clpi_nest *n, const clpi_access *a)
+{
+    bool takes = takes_scan(n, a->mask) || takes_scan(n, a->other);
+    for (int d = 0; d < a->rank; d++)
+        takes = takes || takes_scan(n, a->ix[d].node);
+    return takes;
+}
+
 /* What it stands on is there already, so nobody has to look through it again: that would take twice as long for each value that is used twice. */
 int clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node)
 {
@@ -43,10 +56,15 @@ int clpi_nest_push(clpi_arena *arena, clpi_nest *n, clpi_node node)
         return -1;
     const bool has_dim = (node.kind == CLPI_NODE_INDEX || node.kind == CLPI_NODE_SCAN) && node.ix.dim >= 0;
     node.dims = has_dim ? UINT32_C(1) << node.ix.dim : 0;
-    for (int i = 0; i < node.n_args; i++)
+    node.takes_scan = false;
+    for (int i = 0; i < node.n_args; i++) {
         node.dims |= dims_of(n, node.args[i]);
-    if (node.kind == CLPI_NODE_LOAD)
+        node.takes_scan = node.takes_scan || takes_scan(n, node.args[i]);
+    }
+    if (node.kind == CLPI_NODE_LOAD) {
         node.dims |= clpi_access_dims(n, &n->accesses.items[node.access]);
+        node.takes_scan = access_takes_scan(n, &n->accesses.items[node.access]);
+    }
     return CLPI_PUSH(arena, &n->nodes, node) ? (int)n->nodes.n - 1 : -1;
 }
 
