@@ -57,7 +57,6 @@ bool clpi_extent(const clpi_bound_operand *operand, int rank, int64_t *out_lo, i
     return true;
 }
 
-/* Strides as given, or of C order. */
 bool clpi_element_at(const clpi_bound_operand *operand, int rank, const int64_t *index, int64_t *out_at)
 {
     *out_at = operand->offset;
@@ -69,6 +68,7 @@ bool clpi_element_at(const clpi_bound_operand *operand, int rank, const int64_t 
     return true;
 }
 
+/* Strides as given, or of C order. */
 static clp_status take_strides(const binder *b, const clpi_operand *x, const clp_array *array, clpi_bound_operand *o)
 {
     int64_t n_elems = 1, lo, hi;

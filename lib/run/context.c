@@ -88,8 +88,8 @@ static clp_status open_first(clp_context *ctx)
 
 /* ---- Contexts ---- */
 
-/* Where clp_last_error(NULL) looks: a context that could not be made has no place for its error. The one variable of the
- * library that is not constant.                                                                                         */
+/* Where clp_last_error(NULL) looks: a context that could not be made has no place for its error. All else of the library
+ * that is not constant and of no context: which thread is which (error.c), and how many cores may be used (cores.c).     */
 static _Thread_local char error_of_new[512];
 
 /* What every context has of its own, whoever the device is of. */
