@@ -34,8 +34,9 @@ int64_t    clpi_n_terms(const clpi_check *check);
 bool   clpi_same(clp_dtype dtype, uint64_t a, uint64_t b);
 double clpi_ulps(clp_dtype dtype, uint64_t a, uint64_t b);    /* steps of the dtype between them; inf when just one is NaN */
 
-/* The root mean square of numbers, of those that are finite. */
-typedef struct clpi_rms { double squares; uint64_t n; } clpi_rms;
+/* The root mean square of numbers, of those that are finite. squares: of numbers divided by the largest, for the squares of
+ * large and small f64 are no numbers themselves.                                                                        */
+typedef struct clpi_rms { double largest, squares; uint64_t n; } clpi_rms;
 void   clpi_rms_add(clpi_rms *rms, double x);
 double clpi_rms_of(const clpi_rms *rms);
 

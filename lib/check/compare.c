@@ -39,13 +39,20 @@ void clpi_rms_add(clpi_rms *rms, double x)
 {
     if (!isfinite(x))
         return;
-    rms->squares += x * x;
+    const double size = fabs(x);
     rms->n++;
+    if (size > rms->largest) {
+        const double shrinks = rms->largest / size;
+        rms->squares = 1 + rms->squares * shrinks * shrinks;
+        rms->largest = size;
+    } else if (size > 0) {
+        rms->squares += size / rms->largest * (size / rms->largest);
+    }
 }
 
 double clpi_rms_of(const clpi_rms *rms)
 {
-    return rms->n ? sqrt(rms->squares / (double)rms->n) : 0;
+    return rms->n ? rms->largest * sqrt(rms->squares / (double)rms->n) : 0;
 }
 
 /* How far beyond what is allowed: 1 is just there, 0 equal. Integers that hang on rounded values may be one off. */
@@ -58,7 +65,7 @@ static double excess_of(const clpi_compare *c, double got, double expected, doub
     double off = fabs(got - expected), bound = c->level.bound;
     if (!(off <= INFINITY) || !isfinite(expected))
         return INFINITY;
-    double allowed = bound * (fabs(expected) + c->rms) + (clpi_is_float(c->dtype) ? 0 : c->dtype != CLP_BOOL);
+    double allowed = bound * fabs(expected) + bound * c->rms + (clpi_is_float(c->dtype) ? 0 : c->dtype != CLP_BOOL);
     allowed = fmax(allowed, moves);
     return allowed > 0 ? off / allowed : INFINITY;
 }

@@ -149,7 +149,8 @@ static void alter(void *user, uint32_t at, void *elems, clpi_value_fn *value, co
     const double u = (t->dtype == CLP_F64 ? 0x1p-53 : 0x1p-24) * (s->ir->math_fast ? 100 : 1), terms = (double)terms_of(s->ir, op);
     for (int64_t i = 0; !s->failed && i < n; i++) {
         const double v = number_at(t->dtype, elems, i);
-        const double most = terms > 0 ? 3 * u * sqrt(terms) * fmax(fabs(v), sqrt(squares[i])) : 32 * u * fabs(v);
+        const double size = isfinite(squares[i]) ? fmax(fabs(v), sqrt(squares[i])) : fabs(v);      /* inf would move to inf whatever it is */
+        const double most = terms > 0 ? 3 * u * sqrt(terms) * size : 32 * u * fabs(v);
         put_number(t->dtype, elems, i, v + direction(s, at, i) * (most + steps[t->dtype] * fabs(v)));
     }
     clpi_arena_done(&scrap);
