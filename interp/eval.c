@@ -50,16 +50,23 @@ static const clpi_eval_step *list_of(const clpi_run *run)
     return run->exe->body.items;
 }
 
+/* One turn; false: the run is over. */
+static bool turn(clpi_run *run, const clpi_eval_step *s, const clpi_eval_step *steps)
+{
+    if (run->watch && clpi_watch_stops(run))
+        return false;
+    return clpi_interp_walk(run, steps, (uint32_t)(s - steps) + 1, s->end);
+}
+
 static bool eval_for(clpi_run *run, const clpi_eval_step *s)
 {
     const clpi_region *region = s->info;
     const clpi_eval_step *steps = list_of(run);
-    uint32_t begin = (uint32_t)(s - steps) + 1;
     int64_t lo = *(const int32_t *)run->val[s->a], hi = *(const int32_t *)run->val[s->b];
     move_all(run, region->inits, region->n);
     for (int64_t i = lo; region->step > 0 ? i < hi : i > hi; i += region->step) {
         *(int32_t *)run->val[region->index] = (int32_t)i;
-        if (!clpi_interp_walk(run, steps, begin, s->end))
+        if (!turn(run, s, steps))
             return false;
         move_nexts(run, s, region);
     }
@@ -70,11 +77,10 @@ static bool eval_while(clpi_run *run, const clpi_eval_step *s)
 {
     const clpi_region *region = s->info;
     const clpi_eval_step *steps = list_of(run);
-    uint32_t begin = (uint32_t)(s - steps) + 1;
     bool goes_on = *(const uint8_t *)run->val[region->condition] != 0;
     move_all(run, region->inits, region->n);
     while (goes_on) {
-        if (!clpi_interp_walk(run, steps, begin, s->end))
+        if (!turn(run, s, steps))
             return false;
         goes_on = *(const uint8_t *)run->val[region->next_condition] != 0;
         move_nexts(run, s, region);

@@ -81,6 +81,7 @@ struct clpi_run {
     clpi_ref_state    *refs;            /* [n_operands] */
     clpi_prefetch      prefetch;
     int64_t            program[CLPI_MAX_AXES];
+    bool               has_stopped;     /* the watch has ended it */
 };
 
 /* ---- compile.c ---- */
@@ -170,7 +171,7 @@ int64_t clpi_index_get(clp_dtype d, const void *tile, int64_t i);       /* an in
 clp_status clpi_watch_open(clpi_run *run, clpi_arena *arena);           /* once what holds for the launch is there */
 bool clpi_watch_walk(clpi_run *run, const clpi_eval_step *steps, uint32_t begin, uint32_t end);    /* clpi_interp_walk, telling each step */
 void clpi_watch_enter(clpi_run *run, uint64_t sequence, uint64_t step);
-bool clpi_watch_stops(const clpi_run *run);
+bool clpi_watch_stops(clpi_run *run);
 void clpi_watch_header_read(const clpi_run *run, int operand, int64_t at);
 
 /* ---- talk.c ---- */

@@ -39,12 +39,14 @@ static clp_status open_run(clpi_run *run, clpi_arena *arena)
     return run->watch ? clpi_watch_open(run, arena) : CLP_OK;
 }
 
-/* One program; false: the run has failed. */
+/* One program; false: the run has failed, or a watch has ended it. */
 static bool run_program(clpi_run *run, uint64_t sequence, uint64_t step)
 {
     clpi_program_at(run->bound, sequence, step, run->program);
     if (run->watch)
         clpi_watch_enter(run, sequence, step);
+    if (run->watch && clpi_watch_stops(run))
+        return false;
     return clpi_refs_enter(run) && clpi_interp_walk(run, run->exe->body.items, 0, run->exe->body.n);
 }
 
@@ -55,18 +57,13 @@ clp_status clpi_interp_run(const clpi_exe *exe, const clpi_launch *launch)
     clpi_arena_init(&arena, exe->host.env);
     clp_status status = open_run(&run, &arena);
     uint64_t n = run.bound->n_sequences;
-    bool goes_on = true;
-    for (uint64_t i = 0; i < n && goes_on && !status; i++) {
+    for (uint64_t i = 0; i < n && !run.has_stopped && !status; i++) {
         uint64_t sequence = clpi_sequence_at(launch->order, launch->seed, n, i);
         if (exe->scratch_bytes)
             clpi_refs_fill_scratch(&run);
-        for (uint64_t step = 0; step < run.bound->n_steps && !status; step++) {
-            goes_on = !run.watch || !clpi_watch_stops(&run);
-            if (!goes_on)
-                break;
-            if (!run_program(&run, sequence, step))
+        for (uint64_t step = 0; step < run.bound->n_steps && !run.has_stopped && !status; step++)
+            if (!run_program(&run, sequence, step) && !run.has_stopped)
                 status = CLP_ERR_RUN;
-        }
     }
     clpi_arena_done(&arena);
     return status;

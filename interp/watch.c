@@ -211,9 +211,10 @@ clp_status clpi_watch_open(clpi_run *run, clpi_arena *arena)
     return run->watch->step || run->watch->alter ? open_seen(run, arena) : CLP_OK;
 }
 
-bool clpi_watch_stops(const clpi_run *run)
+bool clpi_watch_stops(clpi_run *run)
 {
-    return run->watch->stops && run->watch->stops(run->watch->user);
+    run->has_stopped = run->watch->stops && run->watch->stops(run->watch->user);
+    return run->has_stopped;
 }
 
 void clpi_watch_enter(clpi_run *run, uint64_t sequence, uint64_t step)

@@ -110,7 +110,7 @@ typedef struct clpi_watch {
     /* The same of a pure op, before anything else sees what it made: its elements, held form, dense, which may be changed. */
     void (*alter)(void *user, uint32_t op, void *elems, clpi_value_fn *value, const void *run);
     bool (*fault)(void *user, const clpi_fault *fault);      /* true: go on as a device would; NULL: the run fails */
-    bool (*stops)(void *user);                               /* asked before each program: true ends the run, without a failure */
+    bool (*stops)(void *user);        /* asked when a program is entered, and at each turn of a loop: true ends the run, without a failure */
 } clpi_watch;
 
 typedef struct clpi_launch {

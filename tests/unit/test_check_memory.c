@@ -352,3 +352,31 @@ Test(check_memory, integers_outside_the_arrays_are_nobodys_to_see)
         checking_close(&t);
     }
 }
+
+/* With other pads the kernel may never end. Blocks of 8 over arrays of 13; in the second one the least element is a pad, or 1. */
+Test(check_memory, other_pads_may_never_end)
+{
+    static const struct { const char *turns; uint32_t last; int elements; } rows[] = {
+        { "while (m < 100) { m = m * 2; n = n + 1; }", 1, 0 },
+        { "while (m < 100) { m = m * 2; n = n + 1; }", 5, 1 },
+        { "while (m < 1) { n = n & 1; }", 5, 1 },
+        { "while (m < 1) { for (e in 0 .. 3) { while (m < 1) { n = n & 1; } } }", 5, 1 },
+        { "for (e in 0 .. 20) { while (m == 3 || m == 0) { n = n & 1; } }", 5, 4 },         /* neither of the two: all stands as it was found */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        checking t;
+        char text[400];
+        uint32_t x[13], o[13] = { 0 };
+        clp_array arrays[] = { VECTOR(CLP_U32, x, 13), VECTOR(CLP_U32, o, 13) };
+        for (int e = 0; e < 13; e++)
+            x[e] = e < 12 ? (i == 4 ? 4 : 1) : rows[i].last;
+        snprintf(text, sizeof text, "kernel k(in x: u32[N] block [8] at (i), out o: u32[N] block [8] at (i)) grid (i = cdiv(N, 8)) "
+                                    "{ var m = min(x[...]); var n = cast(0, u32); %s o[...] = x[...] * 1000000000 + n; }", rows[i].turns);
+        checking_open(&t, "interp", text);
+        checking_run(&t, arrays, 2, CLP_CHECK_OVERFLOW);
+        cr_assert_eq(clp_report_n_findings(t.report), rows[i].elements > 0, "row %zu: %s", i, clp_report_text(t.report));
+        if (rows[i].elements)
+            cr_expect_eq(clp_report_finding(t.report, 0)->elements, rows[i].elements, "row %zu: %s", i, clp_report_text(t.report));
+        checking_close(&t);
+    }
+}

@@ -138,6 +138,27 @@ Test(watch, ends_a_run)
     watched_close(&w);
 }
 
+/* It is asked in each program, and at each turn of a loop, which may be one that never ends. */
+Test(watch, ends_a_run_within_a_loop)
+{
+    static const char *const loops[] = { "for (e in 0 .. 6) { o[e] = 1; }", "var e = 0; while (e < 6) { o[e] = 1; e = (e + 1) % 6; }",
+                                         "for (e in 0 .. 6) { var d = 0; while (d >= 0) { o[d] = 1; d = min(d + 1, 5); } }" };
+    static const int n_written[] = { 1, 1, 0 };
+    for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+        int32_t o[6] = { 0 };
+        int n = 0;
+        char text[300];
+        watched w;
+        snprintf(text, sizeof text, "kernel k(inout o: i32[6])\ngrid (i = 6)\n{\n    %s\n}\n", loops[i]);
+        watched_open(&w, text, (clp_array[]){ ARRAY(CLP_I32, o, 6) }, 1);
+        OK(w.ctx, clpi_snapshot_run(&w.check, CLP_ORDER_FORWARD, 0, &(clpi_watch){ .user = &n, .stops = stop_third }));
+        for (int e = 0; e < 6; e++)
+            cr_expect_eq(((const int32_t *)after(&w, 0))[e], e < n_written[i], "%s: %d", loops[i], e);
+        cr_expect_eq(n, 3, "%s: it goes on", loops[i]);
+        watched_close(&w);
+    }
+}
+
 /* ---- Faults ---- */
 
 static bool hear_fault(void *user, const clpi_fault *f)
