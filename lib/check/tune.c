@@ -262,8 +262,6 @@ static clp_status take_results(tuner *t, const point *p, clpi_point_results *out
 {
     const clpi_snapshot *s = &t->check.snapshot;
     double seconds;
-    out->kernel = p->kernel;
-    out->params = p->tried.params;
     if (!out->kept.bytes)
         CLP_TRY(clpi_kept_new(&t->check, &out->kept));
     CLP_TRY(fill(t));
@@ -271,6 +269,8 @@ static clp_status take_results(tuner *t, const point *p, clpi_point_results *out
     for (int r = 0; r < s->n_regions; r++)
         if (out->kept.bytes[r] && s->regions[r].n_bytes)
             CLP_TRY(clp_buffer_read(t->buffers[r], 0, out->kept.bytes[r], s->regions[r].n_bytes));
+    out->kernel = p->kernel;         /* last: a run that failed has no results */
+    out->params = p->tried.params;
     return CLP_OK;
 }
 
@@ -376,37 +376,49 @@ static clp_status try_all(tuner *t)
     return CLP_OK;
 }
 
-/* The nearest to the best, launched in turn. */
-static clp_status run_finals(tuner *t)
+/* The nearest to the best, which is the first; how many. */
+static int choose_finalists(tuner *t, point **out)
 {
-    point *finalists[FINALISTS] = { NULL };
-    int n = 0;
-    for (; n < FINALISTS; n++) {
+    for (int n = 0; n < FINALISTS; n++) {
+        out[n] = NULL;
         for (int i = 0; i < t->n; i++) {
             point *p = &t->points[i];
-            bool is_in = p->tried.seconds > 0 && !p->tried.why_not && is_better(p, finalists[n]);
+            bool is_in = p->tried.seconds > 0 && !p->tried.why_not && is_better(p, out[n]);
             for (int k = 0; k < n; k++)
-                is_in = is_in && p != finalists[k];
+                is_in = is_in && p != out[k];
             if (is_in)
-                finalists[n] = p;
+                out[n] = p;
         }
-        if (!finalists[n])
-            break;
+        if (!out[n])
+            return n;
     }
+    return FINALISTS;
+}
+
+/* Launches them in turn. One that fails now is given up, as if it had failed before. */
+static clp_status run_finals(tuner *t)
+{
+    point *finalists[FINALISTS];
+    const int n = choose_finalists(t, finalists);
     const double start = clpi_now();
     for (int round = 0; n > 1 && clpi_now() - start < (round < FINAL_ROUNDS ? t->opts.seconds / 4 : LEAST_SECONDS); round++)
         for (int i = 0; i < n; i++) {
+            point *p = finalists[i];
             double seconds;
-            CLP_TRY(launch(t, finalists[i], &seconds));
-            finalists[i]->tried.seconds = fmin(finalists[i]->tried.seconds, seconds);
+            clp_status status = p->tried.why_not ? CLP_OK : launch(t, p, &seconds);
+            if (status)
+                CLP_TRY(give_up(t, p, status));
+            if (!p->tried.why_not)
+                p->tried.seconds = fmin(p->tried.seconds, seconds);
         }
     t->best = NULL;
     for (int i = 0; i < n; i++) {
         point *p = finalists[i];
-        if (!is_better(p, t->best))
+        if (p->tried.why_not || !is_better(p, t->best))
             continue;
-        if (!p->is_compared)
-            CLP_TRY(compare(t, p));
+        clp_status status = p->is_compared ? CLP_OK : compare(t, p);
+        if (status)
+            CLP_TRY(give_up(t, p, status));
         if (!p->tried.why_not)
             t->best = p;
     }
