@@ -344,21 +344,31 @@ const char *clpi_store_read(const clpi_store *store, const char *name, clpi_aren
     return why;
 }
 
-int clpi_store_lock(const clpi_store *store, const char *name)
+const char *clpi_store_lock(const clpi_store *store, const char *name, int *out_lock)
 {
     enum { TRIES = 10000 };         /* of a millisecond: a process that was stopped while it held the lock holds nobody up for good */
     const struct timespec pause = { .tv_nsec = 1000000 };
+    const char *why = "another process holds it";
     char path[PATH_BYTES];
+    *out_lock = -1;
     if (!named_path(store, name, ".lock", path))
-        return -1;
+        return "its path is too long";
     int lock = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
-    for (int i = 0; lock >= 0 && i < TRIES; i++) {
-        if (flock(lock, LOCK_EX | LOCK_NB) == 0)
-            return lock;
+    if (lock < 0)
+        return strerror(errno);
+    for (int i = 0; i < TRIES; i++) {
+        if (flock(lock, LOCK_EX | LOCK_NB) == 0) {
+            *out_lock = lock;
+            return NULL;
+        }
+        if (errno != EWOULDBLOCK && errno != EINTR) {      /* nobody holds it: there is no lock to be had here */
+            why = strerror(errno);
+            break;
+        }
         (void)nanosleep(&pause, NULL);
     }
     clpi_store_unlock(lock);
-    return -1;
+    return why;
 }
 
 void clpi_store_unlock(int lock)

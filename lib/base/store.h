@@ -36,9 +36,9 @@ void clpi_store_drop(const clpi_store *store, const void *key, size_t n_key);   
 #define CLPI_STORE_FILE_BYTES (UINT64_C(4) << 20)    /* a longer one cannot be used */
 /* The text, which ends with a zero; NULL: there is no such file, or it cannot be used: then why is returned, else NULL. */
 const char *clpi_store_read(const clpi_store *store, const char *name, clpi_arena *arena, char **out_text, size_t *out_n);
-/* Between these two nobody else of those who ask for the same name changes its file; a process that ends lets go. -1: it could
- * not be had in ten seconds, or at all.                                                                                 */
-int  clpi_store_lock(const clpi_store *store, const char *name);
+/* Between these two nobody else of those who ask for the same name changes its file; a process that ends lets go. Why it could not
+ * be had, in ten seconds or at all (out_lock -1), or NULL.                                                              */
+const char *clpi_store_lock(const clpi_store *store, const char *name, int *out_lock);
 void clpi_store_unlock(int lock);
 bool clpi_store_write(const clpi_store *store, const char *name, const void *bytes, size_t n);    /* false: it is as it was */
 

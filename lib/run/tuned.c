@@ -176,14 +176,23 @@ static clp_status code_of(const clp_kernel *kernel, clpi_arena *arena, const cha
     return *out ? CLP_OK : CLP_ERR_OOM;
 }
 
+/* The device in words; what would end a line or is not for people to see becomes a space, in the file and where it is looked for. */
+static char *device_of(const clp_context *ctx, clpi_arena *arena)
+{
+    clpi_str s;
+    clpi_str_init(&s, arena->env);
+    ctx->backend->identify(ctx->dev, &s);
+    char *text = clpi_str_keep(&s, arena);
+    for (char *c = text; c && *c; c++)
+        if ((unsigned char)*c < ' ')
+            *c = ' ';
+    return text;
+}
+
 static clp_status entry_for(const clp_kernel *kernel, const int64_t *class, clpi_arena *arena, entry *out)
 {
-    clp_context *ctx = kernel->ctx;
-    clpi_str device;
-    *out = (entry){ .schedule = schedule_name(ctx), .kernel = kernel->ir->name, .n_dims = kernel->ir->n_dims };
-    clpi_str_init(&device, &ctx->env);
-    ctx->backend->identify(ctx->dev, &device);
-    out->device = clpi_str_keep(&device, arena);
+    *out = (entry){ .device = device_of(kernel->ctx, arena), .schedule = schedule_name(kernel->ctx), .kernel = kernel->ir->name,
+                    .n_dims = kernel->ir->n_dims };
     if (!out->device)
         return CLP_ERR_OOM;
     for (int i = 0; i < out->n_dims; i++)
@@ -282,7 +291,7 @@ static void put_string(clpi_str *s, const char *text)
 {
     clpi_str_puts(s, "\"");
     for (; *text; text++)
-        clpi_str_add(s, *text == '"' || *text == '\\' ? "\\%c" : "%c", (unsigned char)*text < ' ' ? ' ' : *text);
+        clpi_str_add(s, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
     clpi_str_puts(s, "\"");
 }
 
@@ -337,12 +346,27 @@ static clp_status merge(const entry *added, char *old, clpi_arena *arena, clpi_s
     return arena->failed || out->failed ? CLP_ERR_OOM : CLP_OK;
 }
 
+/* What the file has, with the entry; out_why: why it stays as it is, or NULL. */
+static clp_status put_in(const entry *added, const clpi_store *store, clpi_arena *arena, const char **out_why)
+{
+    char *old;
+    clpi_str all;
+    *out_why = read_lines(store, arena, &old);
+    if (*out_why)
+        return CLP_OK;
+    clpi_str_init(&all, arena->env);
+    clp_status status = merge(added, old, arena, &all);
+    if (!status && !clpi_store_write(store, file_name, all.text, all.n))
+        *out_why = "it cannot be written";
+    clpi_str_done(&all);
+    return status;
+}
+
 clp_status clpi_tuned_keep(const clp_kernel *kernel, const int64_t *class, const int64_t *values, double seconds,
                            double default_seconds, clpi_arena *arena, const char **out_why)
 {
     clpi_store store;
     entry e;
-    char *old;
     *out_why = NULL;
     clpi_store_open(&store);
     CLP_TRY(entry_for(kernel, class, arena, &e));
@@ -355,16 +379,15 @@ clp_status clpi_tuned_keep(const clp_kernel *kernel, const int64_t *class, const
         *out_why = clpi_arena_printf(arena, "%s", store.reason);
         return *out_why ? CLP_OK : CLP_ERR_OOM;
     }
-    clpi_str all;
-    clpi_str_init(&all, arena->env);
-    int lock = clpi_store_lock(&store, file_name);
-    const char *why = read_lines(&store, arena, &old);
-    clp_status status = why ? CLP_OK : merge(&e, old, arena, &all);
-    if (!status && !why && (lock < 0 || !clpi_store_write(&store, file_name, all.text, all.n)))
-        why = "it cannot be written";
+    int lock;
+    const char *why = clpi_store_lock(&store, file_name, &lock);
+    clp_status status = CLP_OK;
+    if (why)
+        why = clpi_arena_printf(arena, "it cannot be locked: %s", why);
+    else
+        status = put_in(&e, &store, arena, &why);
+    clpi_store_unlock(lock);
     if (!status && why)
         *out_why = clpi_arena_printf(arena, "%s/%s: %s", store.folder, file_name, why);
-    clpi_store_unlock(lock);
-    clpi_str_done(&all);
     return arena->failed ? CLP_ERR_OOM : status;
 }

@@ -1,6 +1,6 @@
 /* choosing: a kernel with parameters left open, on a device of the test's own.
  * The device is the interpreter behind a backend of another name, with limits of its own; it counts what it compiles and, where
- * it is told to, gives wrong results. Kernels write down the values that they were made with.                           */
+ * it is told to, gives wrong results or none. Kernels write down the values that they were made with.                           */
 #ifndef TESTS_CHOOSING_H
 #define TESTS_CHOOSING_H
 
@@ -17,8 +17,11 @@
 
 typedef struct fake {
     clpi_backend backend;
+    clpi_env    *env;
     int          n_compiled;      /* exes made */
     int64_t      wrong_block;     /* kernels with blocks of this size write 99 into element 0 */
+    int64_t      failing_block;   /* launches of kernels with blocks of this size fail */
+    int          n_reads, failing_read;         /* of memory; the one of this number fails */
     pthread_mutex_t lock;
 } fake;
 
@@ -27,6 +30,7 @@ static fake *only;                /* one for each test, which is a process of it
 static inline clp_status fake_open(const clpi_host *host, const void *user, void **out_dev)
 {
     (void)user;
+    only->env = host->env;
     return clpi_interp_backend.open(host, NULL, out_dev);
 }
 
@@ -47,21 +51,36 @@ static inline clp_status fake_compile(void *dev, const clpi_unit *units, int n_u
     return clpi_interp_backend.compile(dev, units, n_units, schedule, is_checked, out_exes);
 }
 
+static inline bool has_blocks(const clpi_ir *ir, int operand, int64_t size)
+{
+    const clpi_operand *x = &ir->operands[operand];
+    return x->role == CLP_OUT && x->has_block && x->block[0].n == size;
+}
+
 static inline clp_status fake_launch(void *exe, const clpi_launch *launch, void **out_event)
 {
     const clpi_ir *ir = launch->bound->plan->ir;
+    for (int i = 0; i < ir->n_operands; i++)
+        if (has_blocks(ir, i, only->failing_block))
+            return clpi_fail(only->env, CLP_ERR_DEVICE, "a launch that fails");
     CLP_TRY(clpi_interp_backend.launch(exe, launch, out_event));
     for (int i = 0; i < ir->n_operands; i++)
-        if (ir->operands[i].role == CLP_OUT && ir->operands[i].has_block && ir->operands[i].block[0].n == only->wrong_block &&
-            launch->bound->box_start[0] == 0)
+        if (has_blocks(ir, i, only->wrong_block) && launch->bound->box_start[0] == 0)
             return clpi_interp_backend.write(launch->places[i].mem, launch->places[i].at, &(int32_t){ 99 }, 4);
     return CLP_OK;
+}
+
+static inline clp_status fake_read(void *mem, size_t at, void *to, size_t n)
+{
+    if (++only->n_reads == only->failing_read)
+        return clpi_fail(only->env, CLP_ERR_DEVICE, "a read that fails");
+    return clpi_interp_backend.read(mem, at, to, n);
 }
 
 static inline void fake_identify(void *dev, clpi_str *out)
 {
     (void)dev;
-    clpi_str_puts(out, "a \"fake\"\\device");
+    clpi_str_puts(out, "a \"fake\"\\device\n");
 }
 
 typedef struct fixture { fake device; failing_alloc memory; clp_context *ctx; clp_kernel *k; char folder[64], warnings[2000]; } fixture;
@@ -83,11 +102,12 @@ static inline void open_context(fixture *f, bool tuned)
 
 static inline void open_fixture(fixture *f, const char *text, const char *params)
 {
-    *f = (fixture){ .device = { .backend = clpi_interp_backend, .lock = PTHREAD_MUTEX_INITIALIZER, .wrong_block = -1 } };
+    *f = (fixture){ .device = { .backend = clpi_interp_backend, .lock = PTHREAD_MUTEX_INITIALIZER, .wrong_block = -1, .failing_block = -1 } };
     f->device.backend.name = "fake";
     f->device.backend.limits = fake_limits;
     f->device.backend.compile = fake_compile;
     f->device.backend.launch = fake_launch;
+    f->device.backend.read = fake_read;
     f->device.backend.identify = fake_identify;
     only = &f->device;
     strcpy(f->folder, "/tmp/clpallas-choose-XXXXXX");

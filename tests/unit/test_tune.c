@@ -128,6 +128,53 @@ Test(tune, tuning_takes_sums_that_are_grouped_otherwise)
     }
 }
 
+/* The reads are those of the results of the defaults: of their comparison with the interpreter's, and of what others are compared with. */
+Test(tune, results_that_could_not_be_read_are_no_reference)
+{
+    for (int i = 1; i <= 2; i++) {
+        fixture f;
+        open_fixture(&f, SEVENS, NULL);
+        f.device.failing_read = i;
+        clp_tuning *tuning = tune(&f, 4096);
+        const char *why_not = try_of(tuning, "b=4")->why_not;
+        cr_expect(why_not && strstr(why_not, "a read that fails"), "%s", why_not ? why_not : "taken");
+        cr_expect_null(try_of(tuning, "b=1024")->why_not, "%s", try_of(tuning, "b=1024")->why_not);
+        cr_expect(clp_tuning_try(tuning, 0)->is_best);
+        clp_tuning_free(tuning);
+        close_fixture(&f);
+    }
+}
+
+typedef struct listener { fixture *f; int n_tried; } listener;
+
+static void fail_after_the_last(const clp_try *tried, void *user)
+{
+    listener *l = user;
+    (void)tried;
+    if (++l->n_tried == 2)
+        l->f->device.failing_block = 4;
+}
+
+/* Two points have been tried, one is for the model too slow; they are launched again against each other, and one fails now. */
+Test(tune, a_point_that_fails_in_the_end_is_given_up)
+{
+    static int32_t o[4096];
+    const int64_t n = 4096;
+    fixture f;
+    clp_tuning *tuning;
+    open_fixture(&f, SEVENS, NULL);
+    listener l = { &f, 0 };
+    const clp_tune_opts opts = { .tried = fail_after_the_last, .user = &l };
+    OK(f.ctx, clp_tune(f.k, &(clp_array){ .dtype = CLP_I32, .rank = 1, .shape = &n, .data = o }, 1, &opts, &tuning));
+    cr_expect_eq(l.n_tried, 2);
+    const clp_try *failed = try_of(tuning, "b=4");
+    cr_expect(failed->why_not && strstr(failed->why_not, "a launch that fails"), "%s", failed->why_not ? failed->why_not : "taken");
+    cr_expect(try_of(tuning, "b=1024")->is_best);
+    cr_expect_null(clp_tuning_not_kept(tuning), "%s", clp_tuning_not_kept(tuning));
+    clp_tuning_free(tuning);
+    close_fixture(&f);
+}
+
 Test(tune, tuning_refuses_what_leaves_nothing_open)
 {
     fixture f;
@@ -181,7 +228,7 @@ Test(tune, entries_are_lines_that_are_replaced_sorted_and_merged)
     const char *line = strchr(text, '\n') + 1;
     cr_expect(strstr(text, "\"dims\": {\"N\": 1024}, \"params\": {\"b\": 16}, \"ns\": 2500, \"default_ns\": 5000}\n"), "%s", text);
     cr_expect(strstr(line, "\"dims\": {\"N\": 4096}, \"params\": {\"b\": 4}, \"ns\": 1000000, \"default_ns\": 2000000}\n"), "%s", text);
-    cr_expect_eq(strncmp(text, "{\"device\": \"a \\\"fake\\\"\\\\device\", \"schedule\": \"vector\", \"kernel\": \"blocks\", \"code\": \"", 80), 0, "%s", text);
+    cr_expect_eq(strncmp(text, "{\"device\": \"a \\\"fake\\\"\\\\device \", \"schedule\": \"vector\", \"kernel\": \"blocks\", \"code\": \"", 80), 0, "%s", text);
     cr_expect_str_eq(strchr(line, '\n'), "\n", "two lines");
     reopen(&f, BLOCKS, NULL);
     cr_expect_eq(ran_with(&f, 4096), 4);
@@ -319,6 +366,21 @@ Test(tune, a_zero_ends_no_file)
     cr_expect_eq(ran_with(&f, 4096), 16);
     keep(&f, 10, 16, 1e-6);
     cr_expect(strstr(read_file(&f), "\"N\": 4096"), "%s", read_file(&f));
+    close_fixture(&f);
+}
+
+Test(tune, a_lock_that_cannot_be_had_is_told)
+{
+    fixture f;
+    char lock[200], wanted[400];
+    open_fixture(&f, SEVENS, NULL);
+    snprintf(lock, sizeof lock, "%s/tuned.jsonl.lock", f.folder);
+    cr_assert_eq(mkdir(lock, 0700), 0);
+    clp_tuning *tuning = tune(&f, 64);
+    snprintf(wanted, sizeof wanted, "%s/tuned.jsonl: it cannot be locked: Is a directory", f.folder);
+    cr_expect_str_eq(clp_tuning_not_kept(tuning), wanted);
+    clp_tuning_free(tuning);
+    rmdir(lock);
     close_fixture(&f);
 }
 
