@@ -34,6 +34,9 @@ int64_t    clpi_n_terms(const clpi_check *check);
 bool   clpi_same(clp_dtype dtype, uint64_t a, uint64_t b);
 double clpi_ulps(clp_dtype dtype, uint64_t a, uint64_t b);    /* steps of the dtype between them; inf when just one is NaN */
 
+/* most: the furthest that a number has been from what was expected. What is no number says nothing. */
+void   clpi_move_add(double *most, clp_dtype dtype, uint64_t got, uint64_t expected);
+
 /* The root mean square of numbers, of those that are finite. squares: of numbers divided by the largest, for the squares of
  * large and small f64 are no numbers themselves.                                                                        */
 typedef struct clpi_rms { double largest, squares; uint64_t n; } clpi_rms;
@@ -57,6 +60,11 @@ typedef struct clpi_compare {
 } clpi_compare;
 /* true: this one is beyond. at: kept with the worst. moves: how far rounding may move it; 0: that is not known. */
 bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t at, uint64_t got, uint64_t expected, double moves);
+/* Of an operand's elements, by number; NULL: none. */
+typedef struct clpi_marks { const bool *is_left_out[2]; const double *moves; } clpi_marks;
+/* The arrays of an operand, whole, its dtype and level being in c. found: takes in those beyond; or NULL. */
+void   clpi_compare_arrays(clpi_compare *c, const clpi_check *check, int operand, const uint8_t *got, const uint8_t *expected,
+                           const clpi_marks *marks, clpi_found *found);
 /* All in all: more are beyond than the level lets pass. */
 bool clpi_compare_fails(const clpi_compare *c);
 

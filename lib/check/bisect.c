@@ -211,11 +211,8 @@ static clp_status take_moves(bisector *b, side *s, int k, uint8_t *swayed)
     const clpi_probe *probe = &b->probes[k];
     const clp_dtype dtype = clpi_type_of(b->check->ir, (clp_val){ probe->op })->dtype;
     CLP_TRY(s->backend->read(s->mem[k], 0, swayed, (size_t)bytes_of(b, probe)));
-    for (int64_t i = 0, n = (int64_t)tiles_of(b, probe) * probe->n_elems; i < n; i++) {
-        const double move = fabs(clpi_number_of(dtype, clpi_bits_at(dtype, swayed, i)) - clpi_number_of(dtype, clpi_bits_at(dtype, s->values[k], i)));
-        if (isfinite(move))
-            s->moves[k][i] = fmax(s->moves[k][i], move);
-    }
+    for (int64_t i = 0, n = (int64_t)tiles_of(b, probe) * probe->n_elems; i < n; i++)
+        clpi_move_add(&s->moves[k][i], dtype, clpi_bits_at(dtype, swayed, i), clpi_bits_at(dtype, s->values[k], i));
     return CLP_OK;
 }
 

@@ -35,6 +35,13 @@ double clpi_ulps(clp_dtype dtype, uint64_t a, uint64_t b)
     return (a ^ b) & sign ? x + y : a > b ? (double)(a - b) : (double)(b - a);
 }
 
+void clpi_move_add(double *most, clp_dtype dtype, uint64_t got, uint64_t expected)
+{
+    const double move = fabs(clpi_number_of(dtype, got) - clpi_number_of(dtype, expected));
+    if (isfinite(move))
+        *most = fmax(*most, move);
+}
+
 void clpi_rms_add(clpi_rms *rms, double x)
 {
     if (!isfinite(x))
@@ -89,6 +96,35 @@ bool clpi_compare_add(clpi_compare *c, const int64_t *element, int rank, int64_t
     if (!c->widest.is_set || w.ulp > c->widest.ulp)
         c->widest = w;
     return is_beyond;
+}
+
+static bool is_left_out(const clpi_marks *marks, uint64_t number)
+{
+    for (int i = 0; i < 2; i++)
+        if (marks->is_left_out[i] && marks->is_left_out[i][number])
+            return true;
+    return false;
+}
+
+void clpi_compare_arrays(clpi_compare *c, const clpi_check *check, int operand, const uint8_t *got, const uint8_t *expected,
+                         const clpi_marks *marks, clpi_found *found)
+{
+    const clp_dtype dtype = c->dtype;
+    clpi_elements e;
+    clpi_rms rms = { 0 };
+    clpi_elements_init(&e, check, operand);
+    while (clpi_is_float(dtype) && clpi_elements_next(&e))
+        clpi_rms_add(&rms, clpi_number_of(dtype, clpi_bits_at(dtype, expected, e.at)));
+    c->rms = clpi_rms_of(&rms);
+    clpi_elements_init(&e, check, operand);
+    while (clpi_elements_next(&e)) {
+        if (is_left_out(marks, e.number))
+            continue;
+        const bool is_beyond = clpi_compare_add(c, e.index, e.rank, e.at, clpi_bits_at(dtype, got, e.at), clpi_bits_at(dtype, expected, e.at),
+                                                marks->moves ? marks->moves[e.number] : 0);
+        if (is_beyond && found)
+            clpi_found_element(found, e.index, e.rank);
+    }
 }
 
 bool clpi_compare_fails(const clpi_compare *c)

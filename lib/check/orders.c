@@ -103,7 +103,7 @@ static void measure(void *user, uint32_t at, clpi_value_fn *value, const void *r
     const void *tile = value(run, added);
     double *largest = &orders->sums[op->operand].largest;
     for (int64_t i = 0, n = clpi_type_elems(t); i < n; i++) {
-        double x = fabs(t->dtype == CLP_F64 ? ((const double *)tile)[i] : (double)((const float *)tile)[i]);
+        double x = fabs(clpi_held_number(t->dtype, tile, i));
         *largest = x > *largest || isnan(x) ? x : *largest;
     }
 }

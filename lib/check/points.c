@@ -52,20 +52,6 @@ static clp_status level_of(clpi_check *check, const clp_kernel *kernel, int i_ar
     return CLP_OK;
 }
 
-static void compare_array(clpi_check *check, int operand, const clpi_kept *got, const clpi_kept *want, clpi_compare *c)
-{
-    const uint8_t *x = clpi_kept_of(check, got, operand), *y = clpi_kept_of(check, want, operand);
-    clpi_elements e;
-    clpi_rms rms = { 0 };
-    clpi_elements_init(&e, check, operand);
-    while (clpi_is_float(c->dtype) && clpi_elements_next(&e))
-        clpi_rms_add(&rms, clpi_number_of(c->dtype, clpi_bits_at(c->dtype, y, e.at)));
-    c->rms = clpi_rms_of(&rms);
-    clpi_elements_init(&e, check, operand);
-    while (clpi_elements_next(&e))
-        (void)clpi_compare_add(c, e.index, e.rank, e.at, clpi_bits_at(c->dtype, x, e.at), clpi_bits_at(c->dtype, y, e.at), 0);
-}
-
 /* "its results depend on the parameters: o: element [0] is 16.0, with b=32 it is 32.0" */
 static clp_status put_difference(const clpi_check *check, int operand, const clpi_compare *c, const char *params, clpi_arena *arena,
                                  const char **out_why)
@@ -100,7 +86,8 @@ clp_status clpi_points_compare(clpi_check *check, const clpi_point_results *got,
         CLP_TRY(status);
         clpi_compare c = { .dtype = check->ir->operands[operand].dtype,
                            .level = { a.kind > b.kind ? a.kind : b.kind, 2 * fmax(a.bound, b.bound) } };
-        compare_array(check, operand, &got->kept, &want->kept, &c);
+        clpi_compare_arrays(&c, check, operand, clpi_kept_of(check, &got->kept, operand), clpi_kept_of(check, &want->kept, operand),
+                            &(clpi_marks){ .moves = NULL }, NULL);
         if (clpi_compare_fails(&c))
             return put_difference(check, operand, &c, want->params, arena, out_why);
     }

@@ -24,11 +24,6 @@ typedef struct sway {
 
 /* ---- Elements, held ---- */
 
-static double number_at(clp_dtype d, const void *elems, int64_t i)
-{
-    return d == CLP_F64 ? ((const double *)elems)[i] : (double)((const float *)elems)[i];
-}
-
 static void put_number(clp_dtype d, void *elems, int64_t i, double x)
 {
     if (d == CLP_F64)
@@ -53,7 +48,7 @@ static int64_t terms_of(const clpi_ir *ir, const clpi_op *op)
 
 static double square_at(const clpi_type *t, const void *elems, int64_t i)
 {
-    const double x = number_at(t->dtype, elems, i);
+    const double x = clpi_held_number(t->dtype, elems, i);
     return x * x;
 }
 
@@ -63,7 +58,7 @@ static void add_terms(const clpi_type *t, const void *x, uint64_t axes, bool in_
     clpi_lanes lanes;
     clpi_lanes_init(&lanes, t, axes);
     for (int64_t i = 0, n = clpi_type_elems(t); i < n; i++, clpi_lanes_next(&lanes)) {
-        const double sum = sums[lanes.lane] + number_at(t->dtype, x, i);
+        const double sum = sums[lanes.lane] + clpi_held_number(t->dtype, x, i);
         sums[lanes.lane] = in_f64 || t->dtype == CLP_F64 ? sum : (double)(float)sum;
         squares[lanes.lane] += square_at(t, x, i);
     }
@@ -148,7 +143,7 @@ static void alter(void *user, uint32_t at, void *elems, clpi_value_fn *value, co
     s->failed |= !squares || !add_up(s, op, elems, n, value, run, squares);
     const double u = (t->dtype == CLP_F64 ? 0x1p-53 : 0x1p-24) * (s->ir->math_fast ? 100 : 1), terms = (double)terms_of(s->ir, op);
     for (int64_t i = 0; !s->failed && i < n; i++) {
-        const double v = number_at(t->dtype, elems, i);
+        const double v = clpi_held_number(t->dtype, elems, i);
         const double size = isfinite(squares[i]) ? fmax(fabs(v), sqrt(squares[i])) : fabs(v);      /* inf would move to inf whatever it is */
         const double most = terms > 0 ? 3 * u * sqrt(terms) * size : 32 * u * fabs(v);
         put_number(t->dtype, elems, i, v + direction(s, at, i) * (most + steps[t->dtype] * fabs(v)));
@@ -182,18 +177,14 @@ clp_status clpi_sway_run(clpi_check *check, const clpi_ir *ir, uint64_t run)
     return s.failed ? CLP_ERR_OOM : CLP_OK;
 }
 
-/* Moves to or from what is no number say nothing. */
 static void take_moves(const clpi_check *check, const clpi_kept *expected, int operand, double *moves)
 {
     const clp_dtype dtype = check->ir->operands[operand].dtype;
     const uint8_t *want = clpi_kept_of(check, expected, operand), *got = clpi_work_of(check, operand);
     clpi_elements e;
     clpi_elements_init(&e, check, operand);
-    while (clpi_elements_next(&e)) {
-        const double move = fabs(clpi_number_of(dtype, clpi_bits_at(dtype, got, e.at)) - clpi_number_of(dtype, clpi_bits_at(dtype, want, e.at)));
-        if (isfinite(move))
-            moves[e.number] = fmax(moves[e.number], move);
-    }
+    while (clpi_elements_next(&e))
+        clpi_move_add(&moves[e.number], dtype, clpi_bits_at(dtype, got, e.at), clpi_bits_at(dtype, want, e.at));
 }
 
 clp_status clpi_sway_new(clpi_check *check, const clpi_levels *levels, const clpi_kept *expected, double ***out_moves)

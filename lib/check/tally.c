@@ -137,6 +137,11 @@ double clpi_number_of(clp_dtype dtype, uint64_t bits)
     return clpi_is_float(dtype) ? (dtype == CLP_F64 ? e.d : (double)e.f) : clpi_is_signed(dtype) ? (double)e.i : (double)e.u;
 }
 
+double clpi_held_number(clp_dtype dtype, const void *elems, int64_t i)
+{
+    return dtype == CLP_F64 ? ((const double *)elems)[i] : (double)((const float *)elems)[i];
+}
+
 void clpi_number_print(clpi_str *s, clp_dtype dtype, uint64_t bits)
 {
     clpi_format_elem(dtype, clpi_elem_from_bits(dtype, bits), s);

@@ -45,6 +45,7 @@ uint64_t clpi_element_number(const clpi_check *check, int operand, const int64_t
 
 /* Stored bits as a number (integers of 64 bits lose low bits). */
 double   clpi_number_of(clp_dtype dtype, uint64_t bits);
+double   clpi_held_number(clp_dtype dtype, const void *elems, int64_t i);          /* element i of floats in held form */
 void     clpi_number_print(clpi_str *s, clp_dtype dtype, uint64_t bits);           /* "0.1", "-7", "true" */
 void     clpi_element_print(clpi_str *s, const int64_t *element, int rank);        /* "[3, 5]" */
 

@@ -60,16 +60,15 @@ static clpi_elem int_at(const tile *t, int64_t i)
 
 static clpi_elem elem_at(const tile *t, int64_t i)
 {
-    if (t->dtype == CLP_F64)
-        return (clpi_elem){ .d = ((const double *)t->data)[i] };
-    return clpi_is_float(t->dtype) ? (clpi_elem){ .f = ((const float *)t->data)[i] } : int_at(t, i);
+    if (!clpi_is_float(t->dtype))
+        return int_at(t, i);
+    const double x = clpi_held_number(t->dtype, t->data, i);
+    return t->dtype == CLP_F64 ? (clpi_elem){ .d = x } : (clpi_elem){ .f = (float)x };
 }
 
 static bool is_finite(const tile *t, int64_t i)
 {
-    if (!clpi_is_float(t->dtype))
-        return true;
-    return t->dtype == CLP_F64 ? isfinite(((const double *)t->data)[i]) : isfinite(((const float *)t->data)[i]);
+    return !clpi_is_float(t->dtype) || isfinite(clpi_held_number(t->dtype, t->data, i));
 }
 
 /* ---- Integers that do not fit ---- */

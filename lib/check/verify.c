@@ -43,22 +43,12 @@ static void judge_operand(verifier *v, int operand, clp_schedule schedule)
 {
     const clpi_check *check = v->check;
     clp_dtype dtype = check->ir->operands[operand].dtype;
-    const uint8_t *want = clpi_kept_of(check, &v->expected, operand), *got = clpi_kept_of(check, &v->orders.kept, operand);
+    const clpi_marks marks = { { check->is_unsettled[operand], v->orders.differs[operand] }, v->moves ? v->moves[operand] : NULL };
     clpi_compare c = { .dtype = dtype, .level = v->levels.stored[operand] };
     clpi_found found;
     clpi_found_init(&found, CLP_FINDING_MISMATCH, operand);
-    clpi_elements e;
-    clpi_rms rms = { 0 };
-    clpi_elements_init(&e, check, operand);
-    while (clpi_is_float(dtype) && clpi_elements_next(&e))
-        clpi_rms_add(&rms, clpi_number_of(dtype, clpi_bits_at(dtype, want, e.at)));
-    c.rms = clpi_rms_of(&rms);
-    clpi_elements_init(&e, check, operand);
-    while (clpi_elements_next(&e))
-        if (!check->is_unsettled[operand][e.number] && !v->orders.differs[operand][e.number] &&
-            clpi_compare_add(&c, e.index, e.rank, e.at, clpi_bits_at(dtype, got, e.at), clpi_bits_at(dtype, want, e.at),
-                             v->moves ? v->moves[operand][e.number] : 0))
-            clpi_found_element(&found, e.index, e.rank);
+    clpi_compare_arrays(&c, check, operand, clpi_kept_of(check, &v->orders.kept, operand), clpi_kept_of(check, &v->expected, operand),
+                        &marks, &found);
     judged *j = &v->judged[operand];
     bool fails = clpi_compare_fails(&c);
     if (c.widest.is_set)
