@@ -49,7 +49,7 @@ typedef struct clpi_emit {
     int                     ahead;            /* turns of the loop around the lanes to add: for an address to come */
     const char             *lane;             /* NULL, or the name of the lane in a loop over lanes */
     int                     row_dim;          /* of the rows of a square, in a loop over them whose index is r; -1 */
-    const bool             *left_out;         /* [nest->nodes.n] nodes that are not printed for now; NULL: none */
+    bool                    is_before_scans;  /* scans, and what is made of them, are not printed yet */
     const char             *k_end;            /* vector: how many lanes of k of the dot being printed are multiplied */
     bool                    ends_early;       /* k_end is a variable, not all of k */
     bool                    is_raw;           /* values are loaded and stored as they lie in memory */

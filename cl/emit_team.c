@@ -170,18 +170,21 @@ static void exchange(clpi_emit *e)
     close_rows(e);
 }
 
-static void declare_parts(clpi_emit *e, int slot)
+/* part<number>, the nth that shares the slot. */
+static void declare_part(clpi_emit *e, int slot, int nth, uint32_t number, const char *type)
 {
     const clpi_deal *d = &e->map->deal;
+    const char *space = clpi_slot_space(e, slot);
+    const char *at = nth ? clpi_text(e, "(a%d + %d)", slot, nth * d->rows * d->teams * d->team) : clpi_text(e, "a%d", slot);
+    clpi_line(e, "%s%s *const part%u = (%s%s *)%s;", space, type, number, space, type, at);
+}
+
+static void declare_parts(clpi_emit *e, int slot)
+{
     int n = 0;
-    for (uint32_t o = 0; o < e->nest->outs.n; o++) {
-        if (!is_reduction(e, o))
-            continue;
-        const char *space = clpi_slot_space(e, slot), *type = clpi_accumulator_type(e, &e->nest->outs.items[o], 1);
-        const char *at = n ? clpi_text(e, "(a%d + %d)", slot, n * d->rows * d->teams * d->team) : clpi_text(e, "a%d", slot);
-        clpi_line(e, "%s%s *const part%u = (%s%s *)%s;", space, type, o, space, type, at);
-        n++;
-    }
+    for (uint32_t o = 0; o < e->nest->outs.n; o++)
+        if (is_reduction(e, o))
+            declare_part(e, slot, n++, o, clpi_accumulator_type(e, &e->nest->outs.items[o], 1));
 }
 
 /* ---- Scans ----
@@ -198,15 +201,6 @@ static bool is_scan(const clpi_emit *e, uint32_t node)
     return e->nest->nodes.items[node].kind == CLPI_NODE_SCAN;
 }
 
-/* Scans and what is made of them. */
-static const bool *made_of_scans(clpi_emit *e)
-{
-    bool *is_made = CLPI_NEW_N(e->arena, bool, e->nest->nodes.n + 1);
-    for (uint32_t i = 0; is_made && i < e->nest->nodes.n; i++)
-        is_made[i] = is_scan(e, i) || e->nest->nodes.items[i].takes_scan;
-    return is_made;
-}
-
 static void declare_runs(clpi_emit *e, int slot)
 {
     const clpi_deal *d = &e->map->deal;
@@ -214,8 +208,8 @@ static void declare_runs(clpi_emit *e, int slot)
     for (uint32_t i = 0; i < e->nest->nodes.n; i++) {
         if (!is_scan(e, i))
             continue;
-        const char *space = clpi_slot_space(e, slot), *type = clpi_cl_type(e->nest->nodes.items[i].dtype, 1);
-        clpi_line(e, "%s%s *const part%u = (%s%s *)(a%d + %d);", space, type, i, space, type, slot, n++ * d->rows * d->teams * d->team);
+        const char *type = clpi_cl_type(e->nest->nodes.items[i].dtype, 1);
+        declare_part(e, slot, n++, i, type);
         clpi_line(e, "%s run%u[%d];", type, i, d->rows);
         clpi_open_unrolled(e, "i", d->rows, 0);
         clpi_line(e, "run%u[i] = %s;", i, clpi_scan_identity_text(e, (int)i));
@@ -259,14 +253,14 @@ static void tell_run(clpi_emit *e, uint32_t node, const char *text)
     clpi_line(e, "part%u[i * %d + lid] = %s;", node, e->map->deal.teams * e->map->deal.team, text);
 }
 
-static void tell_runs(clpi_emit *e, const bool *left_out)
+static void tell_runs(clpi_emit *e)
 {
     const char *last;
     open_scanned_run(e);
     for (uint32_t i = 0; i < e->nest->nodes.n; i++)
         if (is_scan(e, i) && has_rest(&e->map->deal))
             tell_run(e, i, clpi_scan_identity_text(e, (int)i));
-    e->left_out = left_out;
+    e->is_before_scans = true;
     open_run(e);
     for (uint32_t i = 0; i < e->nest->nodes.n; i++)
         if (is_scan(e, i)) {
@@ -274,7 +268,7 @@ static void tell_runs(clpi_emit *e, const bool *left_out)
             tell_run(e, i, last);
         }
     close_run(e);
-    e->left_out = NULL;
+    e->is_before_scans = false;
     clpi_close(e);
 }
 
@@ -318,16 +312,13 @@ static void store_ends(clpi_emit *e)
 static void emit_scans(clpi_emit *e, const clpi_stage *stage)
 {
     const clpi_deal *d = &e->map->deal;
-    const bool *left_out = made_of_scans(e);
     const int n_rounds = d->columns / d->column_run;
-    if (!left_out)
-        return;
     clpi_open_block(e);
     clpi_renew_lid(e, NULL);
     declare_runs(e, stage->team_slot);
     clpi_emit_nodes(e, -1);
     clpi_open(e, clpi_scans_backwards(e, e->nest->rank - 1) ? "for (int j = %d; j >= 0; j--)" : "for (int j = 0; j <= %d; j++)", n_rounds - 1);
-    tell_runs(e, left_out);
+    tell_runs(e);
     clpi_barrier(e);
     finish_round(e);
     if (n_rounds > 1)

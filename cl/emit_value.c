@@ -273,6 +273,7 @@ static void emit_node(clpi_emit *e, int node)
 void clpi_emit_nodes(clpi_emit *e, int level)
 {
     for (uint32_t i = 0; i < e->nest->nodes.n; i++)
-        if (e->values[i].n_uses > 0 && !e->values[i].text && e->values[i].level <= level && !(e->left_out && e->left_out[i]))
+        if (e->values[i].n_uses > 0 && !e->values[i].text && e->values[i].level <= level &&
+            !(e->is_before_scans && clpi_is_of_scan(&e->nest->nodes.items[i])))
             emit_node(e, (int)i);
 }

@@ -74,6 +74,11 @@ typedef struct clpi_node {
     bool           takes_scan;    /* it is made of what a scan has come to; a scan: of another one's */
 } clpi_node;
 
+static inline bool clpi_is_of_scan(const clpi_node *x)         /* a scan, or made of one */
+{
+    return x->kind == CLPI_NODE_SCAN || x->takes_scan;
+}
+
 typedef enum clpi_out_kind { CLPI_OUT_STORE, CLPI_OUT_REDUCE, CLPI_OUT_LAST, CLPI_OUT_ATOMIC } clpi_out_kind;
 
 /* What a nest leaves behind. */

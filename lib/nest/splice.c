@@ -38,7 +38,7 @@ uint32_t clpi_access_dims(const clpi_nest *n, const clpi_access *a)
 
 static bool takes_scan(const clpi_nest *n, int node)
 {
-    return node >= 0 && (n->nodes.items[node].kind == CLPI_NODE_SCAN || n->nodes.items[node].takes_scan);
+    return node >= 0 && clpi_is_of_scan(&n->nodes.items[node]);
 }
 
 static bool access_takes_scan(const clpi_nest *n, const clpi_access *a)
