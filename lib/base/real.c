@@ -8,16 +8,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-void clpi_real_put(clpi_str *s, int n_digits, double x)
+clpi_real_text clpi_real(int n_digits, double x)
 {
-    char text[64];
+    clpi_real_text out = { "" };
+    char text[sizeof out.text], *to = out.text;
     snprintf(text, sizeof text, "%.*g", n_digits, x);
     for (const char *p = text; *p;) {
         const size_t n = strspn(p, "+-0123456789einfa"), n_point = strcspn(p + n, "+-0123456789einfa");
-        clpi_str_put(s, p, n);
-        clpi_str_puts(s, n_point ? "." : "");
+        memcpy(to, p, n);
+        to += n;
+        if (n_point)
+            *to++ = '.';
         p += n + n_point;
     }
+    return out;
 }
 
 bool clpi_real_read(const char *text, size_t n, clpi_arena *arena, double *out)

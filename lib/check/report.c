@@ -369,13 +369,8 @@ static void put_difference(const clp_report *r, clpi_str *s)
         return;
     clpi_str_add(s, "largest difference: %s", d->operand);
     clpi_element_print(s, d->element, d->rank);
-    clpi_str_puts(s, " is ");
-    clpi_real_put(s, 9, d->got);
-    clpi_str_puts(s, " on the device, ");
-    clpi_real_put(s, 9, d->expected);
-    clpi_str_puts(s, " on the interpreter: ");
-    clpi_real_put(s, 3, d->ulp);
-    clpi_str_puts(s, " ulp\n");
+    clpi_str_add(s, " is %s on the device, %s on the interpreter: %s ulp\n", clpi_real(9, d->got).text, clpi_real(9, d->expected).text,
+                 clpi_real(3, d->ulp).text);
 }
 
 static clp_status make_text(clp_report *r)

@@ -158,33 +158,15 @@ static clp_status run_schedules(verifier *v, bool *out_fails)
 
 /* ---- The report ---- */
 
-static void put_distance(const struct clpi_worst *worst, clpi_str *s)
-{
-    clpi_str_puts(s, ": off by ");
-    clpi_real_put(s, 3, worst->abs);
-    clpi_str_puts(s, ", ");
-    clpi_real_put(s, 3, worst->rel);
-    clpi_str_puts(s, " of the value, ");
-    clpi_real_put(s, 10, worst->ulp);
-    clpi_str_puts(s, " ulp; ");
-}
-
 static void put_rule(clpi_str *s, const clpi_compare *c)
 {
     if (c->level.kind == CLPI_EXACT) {
         clpi_str_puts(s, "equal bits were expected");
         return;
     }
-    clpi_str_puts(s, "at most ");
-    clpi_real_put(s, 2, c->level.bound);
-    clpi_str_puts(s, " * (|value| + ");
-    clpi_real_put(s, 3, c->rms);
-    clpi_str_puts(s, ") was expected");
-    if (c->worst.moves > 0) {
-        clpi_str_puts(s, ", or ");
-        clpi_real_put(s, 3, c->worst.moves);
-        clpi_str_puts(s, ", as far as rounding was seen to move it");
-    }
+    clpi_str_add(s, "at most %s * (|value| + %s) was expected", clpi_real(2, c->level.bound).text, clpi_real(3, c->rms).text);
+    if (c->worst.moves > 0)
+        clpi_str_add(s, ", or %s, as far as rounding was seen to move it", clpi_real(3, c->worst.moves).text);
     if (c->level.kind == CLPI_CHOSEN)
         clpi_str_puts(s, ", but for one element in a hundred");
 }
@@ -217,7 +199,8 @@ static clp_status report_operand(verifier *v, int operand)
     clpi_number_print(&s, x->dtype, worst->got);
     clpi_str_puts(&s, ", on the interpreter ");
     clpi_number_print(&s, x->dtype, worst->expected);
-    put_distance(worst, &s);
+    clpi_str_add(&s, ": off by %s, %s of the value, %s ulp; ", clpi_real(3, worst->abs).text, clpi_real(3, worst->rel).text,
+                 clpi_real(10, worst->ulp).text);
     put_rule(&s, &j->compare);
     if (culprit.op) {
         clpi_str_puts(&s, "; the first value that differs is that of ");

@@ -6,14 +6,7 @@
 
 static void expect_text(double x, int n_digits, const char *want)
 {
-    clpi_env env;
-    clpi_str s;
-    clpi_env_init(&env, NULL, NULL);
-    clpi_str_init(&s, &env);
-    clpi_real_put(&s, n_digits, x);
-    cr_expect_str_eq(s.text, want);
-    clpi_str_done(&s);
-    clpi_env_done(&env);
+    cr_expect_str_eq(clpi_real(n_digits, x).text, want);
 }
 
 static void expect_number(const char *text, bool is_number, double want)
