@@ -19,20 +19,42 @@ static cl_device_id device_of(cl_context context)
     return device;
 }
 
+/* The caller's objects: those of a context of ours, and another queue in it. */
+typedef struct callers { clp_context *found; cl_context context; cl_device_id device; cl_command_queue queue; } callers;
+
+/* false: there is no device, or none with such queues, which is said. */
+static bool callers_open(callers *c, cl_command_queue_properties properties)
+{
+    cl_int code;
+    *c = (callers){ .found = context_on_cl(NULL, NULL) };
+    if (!c->found)
+        return false;
+    c->context = clp_context_cl(c->found);
+    c->device = device_of(c->context);
+    c->queue = clCreateCommandQueue(c->context, c->device, properties, &code);
+    if (code == CL_SUCCESS)
+        return true;
+    fprintf(stderr, "skipped: the device has no such queue\n");
+    clp_context_free(c->found);
+    return false;
+}
+
+static void callers_close(callers *c)
+{
+    clReleaseCommandQueue(c->queue);
+    clp_context_free(c->found);
+}
+
 static void check_adopted(cl_command_queue_properties properties)
 {
-    clp_context *found = context_on_cl(NULL, NULL), *ctx;
-    if (!found)
+    clp_context *ctx;
+    callers c;
+    if (!callers_open(&c, properties))
         return;
-    cl_context context = clp_context_cl(found);
-    cl_device_id device = device_of(context);
+    cl_context context = c.context;
+    cl_device_id device = c.device;
+    cl_command_queue queue = c.queue;
     cl_int code;
-    cl_command_queue queue = clCreateCommandQueue(context, device, properties, &code);
-    if (code != CL_SUCCESS) {
-        fprintf(stderr, "skipped: the device has no such queue\n");
-        clp_context_free(found);
-        return;
-    }
     int32_t x[300], o[300];
     for (int i = 0; i < 300; i++) {
         x[i] = i;
@@ -77,8 +99,7 @@ static void check_adopted(cl_command_queue_properties properties)
     clReleaseEvent(written);
     clReleaseMemObject(x_mem);
     clReleaseMemObject(o_mem);
-    clReleaseCommandQueue(queue);
-    clp_context_free(found);
+    callers_close(&c);
 }
 
 Test(adopt, works_on_the_callers_objects)
@@ -109,40 +130,35 @@ static cl_uint references_to_mem(cl_mem mem)
 Test(adopt, makes_large_buffers_without_the_callers_queue)
 {
     setenv("CLPALLAS_CACHE", "off", 1);
-    clp_context *found = context_on_cl(NULL, NULL), *ctx;
-    if (!found)
-        return;
-    cl_context context = clp_context_cl(found);
-    cl_device_id device = device_of(context);
+    clp_context *ctx;
+    callers c;
     cl_int code;
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-    cr_assert_eq(code, CL_SUCCESS);
-    cl_event gate = clCreateUserEvent(context, &code);
-    cr_assert_eq(clEnqueueMarkerWithWaitList(queue, 1, &gate, NULL), CL_SUCCESS);
+    if (!callers_open(&c, 0))
+        return;
+    cl_event gate = clCreateUserEvent(c.context, &code);
+    cr_assert_eq(clEnqueueMarkerWithWaitList(c.queue, 1, &gate, NULL), CL_SUCCESS);
     clp_buffer *buffer;
-    OK(NULL, clp_context_new_cl(device, context, queue, NULL, &ctx));
+    OK(NULL, clp_context_new_cl(c.device, c.context, c.queue, NULL, &ctx));
     OK(ctx, clp_buffer_new(ctx, 40 << 20, &buffer));
     cr_assert_eq(clSetUserEventStatus(gate, CL_COMPLETE), CL_SUCCESS);
     clp_buffer_free(buffer);
     clp_context_free(ctx);
     clReleaseEvent(gate);
-    clReleaseCommandQueue(queue);
-    clp_context_free(found);
+    callers_close(&c);
 }
 
 Test(adopt, gives_back_what_it_was_given)
 {
-    clp_context *found = context_on_cl(NULL, NULL), *ctx;
-    if (!found)
-        return;
+    clp_context *ctx;
+    callers c;
     cl_int code;
     clp_buffer *buffer;
-    cl_context context = clp_context_cl(found);
-    cl_device_id device = device_of(context);
-    cl_command_queue queue = clCreateCommandQueue(context, device, 0, &code);
-    cl_mem mem = clCreateBuffer(context, CL_MEM_READ_WRITE, 64, NULL, &code);
+    if (!callers_open(&c, 0))
+        return;
+    cl_command_queue queue = c.queue;
+    cl_mem mem = clCreateBuffer(c.context, CL_MEM_READ_WRITE, 64, NULL, &code);
     cl_uint of_queue = references_to_queue(queue), of_mem = references_to_mem(mem);
-    OK(NULL, clp_context_new_cl(device, context, queue, NULL, &ctx));
+    OK(NULL, clp_context_new_cl(c.device, c.context, queue, NULL, &ctx));
     OK(ctx, clp_buffer_new_cl(ctx, mem, &buffer));
     cr_expect(references_to_queue(queue) > of_queue && references_to_mem(mem) > of_mem);
     clp_buffer_free(buffer);
@@ -150,8 +166,7 @@ Test(adopt, gives_back_what_it_was_given)
     cr_expect_eq(references_to_queue(queue), of_queue);
     cr_expect_eq(references_to_mem(mem), of_mem);
     clReleaseMemObject(mem);
-    clReleaseCommandQueue(queue);
-    clp_context_free(found);
+    callers_close(&c);
 }
 
 Test(adopt, refuses_a_queue_of_another_context)
@@ -176,32 +191,24 @@ static void count_line(const char *line, void *user)
 Test(adopt, prints_in_a_queue_without_order)
 {
     enum { LAUNCHES = 20 };
-    clp_context *found = context_on_cl(NULL, NULL), *ctx;
-    if (!found)
+    clp_context *ctx;
+    callers c;
+    if (!callers_open(&c, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE))
         return;
     int n_lines = 0;
     int32_t n = 3;
-    cl_int code;
-    cl_context context = clp_context_cl(found);
-    cl_device_id device = device_of(context);
-    cl_command_queue queue = clCreateCommandQueue(context, device, CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE, &code);
-    if (code == CL_SUCCESS) {
-        clp_kernel *k;
-        clp_event *events[LAUNCHES];
-        OK(NULL, clp_context_new_cl(device, context, queue, &(clp_context_opts){ .print = count_line, .print_user = &n_lines }, &ctx));
-        OK(ctx, clp_kernel_from_text(ctx, "kernel k(scalar n: i32) grid (i = n) { print(\"i={}\", i); }", NULL, NULL, &k));
-        for (int i = 0; i < LAUNCHES; i++)
-            OK(ctx, clp_run_async(k, &(clp_array){ .dtype = CLP_I32, .data = &n }, 1, NULL, i % 2 ? &events[i] : NULL));
-        for (int i = 1; i < LAUNCHES; i += 2)
-            clp_event_free(events[i]);
-        cr_expect_eq(n_lines, 3 * LAUNCHES, "expected %d lines, got %d", 3 * LAUNCHES, n_lines);
-        clp_kernel_free(k);
-        clp_context_free(ctx);
-        clReleaseCommandQueue(queue);
-    } else {
-        fprintf(stderr, "skipped: the device has no such queue\n");
-    }
-    clp_context_free(found);
+    clp_kernel *k;
+    clp_event *events[LAUNCHES];
+    OK(NULL, clp_context_new_cl(c.device, c.context, c.queue, &(clp_context_opts){ .print = count_line, .print_user = &n_lines }, &ctx));
+    OK(ctx, clp_kernel_from_text(ctx, "kernel k(scalar n: i32) grid (i = n) { print(\"i={}\", i); }", NULL, NULL, &k));
+    for (int i = 0; i < LAUNCHES; i++)
+        OK(ctx, clp_run_async(k, &(clp_array){ .dtype = CLP_I32, .data = &n }, 1, NULL, i % 2 ? &events[i] : NULL));
+    for (int i = 1; i < LAUNCHES; i += 2)
+        clp_event_free(events[i]);
+    cr_expect_eq(n_lines, 3 * LAUNCHES, "expected %d lines, got %d", 3 * LAUNCHES, n_lines);
+    clp_kernel_free(k);
+    clp_context_free(ctx);
+    callers_close(&c);
 }
 
 Test(adopt, refuses_objects_that_are_not_there)

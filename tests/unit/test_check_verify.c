@@ -18,6 +18,15 @@ static void wrong_open(wrong *w, const char *text, const char *other)
     cr_assert_eq(w->right.k->ir->ops.n, w->other.k->ir->ops.n, "the kernels have different forms");
 }
 
+/* One text with a number, and with another: its %s. */
+static void wrong_open_with(wrong *w, const char *text, const char *number, const char *other_number)
+{
+    char right[300], other[300];
+    snprintf(right, sizeof right, text, number);
+    snprintf(other, sizeof other, text, other_number);
+    wrong_open(w, right, other);
+}
+
 static void wrong_run(wrong *w, const clp_array *arrays, int n, unsigned checks)
 {
     clp_kernel *k = w->right.k;
@@ -50,10 +59,7 @@ Test(check_verify, a_value_that_must_be_equal_is_not)
     static const char text[] = "kernel k(in x: f32[N] block [4] at (i), out o: f32[N] block [4] at (i)) grid (i = cdiv(N, 4)) {\n"
                                "  let a = x[...] * 2;\n"
                                "  o[...] = a + %s; }";
-    char right[300], other[300];
-    snprintf(right, sizeof right, text, "1.0");
-    snprintf(other, sizeof other, text, "1.0000001");
-    wrong_open(&w, right, other);
+    wrong_open_with(&w, text, "1.0", "1.0000001");
     wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
     FINDS(&w.right, CLP_FINDING_MISMATCH, "ulp; equal bits were expected");
     const clp_finding *f = clp_report_finding(w.right.report, 0);
@@ -139,16 +145,12 @@ Test(check_verify, rounded_values_have_a_bound)
     fill(x, 64);
     clp_array arrays[] = { MATRIX(CLP_F32, x, 8, 8), VECTOR(CLP_F32, o, 8) };
     static const char text[] = "kernel k(in x: f32[8, 8], out o: f32[8]) grid () { o[...] = sum(x[...], axis = 1) * %s; }";
-    char right[200], other[200];
-    snprintf(right, sizeof right, text, "1.5");
-    snprintf(other, sizeof other, text, "1.500003");
-    wrong_open(&w, right, other);
+    wrong_open_with(&w, text, "1.5", "1.500003");
     wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
     FINDS_NOTHING(&w.right);
     cr_expect(clp_report_difference(w.right.report).ulp > 4);
     wrong_close(&w);
-    snprintf(other, sizeof other, text, "1.50006");
-    wrong_open(&w, right, other);
+    wrong_open_with(&w, text, "1.5", "1.50006");
     wrong_run(&w, arrays, 2, CLP_CHECK_DEVICE);
     FINDS(&w.right, CLP_FINDING_MISMATCH, "at most 1e-05 * (|value| + ");
     wrong_close(&w);
@@ -220,10 +222,7 @@ Test(check_verify, a_loop_that_ends_when_rounded_values_meet_is_not_run_with_oth
     static const char text[] = "kernel k(in x: f32[4], in y: f32[4], out o: f32[4]) grid () {\n"
                                "  var n = 0; while (sum(x[...]) != sum(y[...])) { n = n + 1; }\n"
                                "  o[...] = (x[...] + cast(n, f32)) * sum(y[...]) * %s; }";
-    char right[300], other[300];
-    snprintf(right, sizeof right, text, "1.5");
-    snprintf(other, sizeof other, text, "2.5");
-    wrong_open(&w, right, other);
+    wrong_open_with(&w, text, "1.5", "2.5");
     wrong_run(&w, arrays, 3, CLP_CHECK_DEVICE);
     FINDS(&w.right, CLP_FINDING_MISMATCH, "on the interpreter");
     cr_expect(!strstr(clp_report_text(w.right.report), "as far as rounding"), "%s", clp_report_text(w.right.report));
